@@ -1,0 +1,36 @@
+"""Twinrun runs a training program twice, says whether it repeats, and names the cause when it does not.
+
+Importing this package imports no framework and none of its own heavy parts: each public name is
+loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "pin": "twinrun.controls.pin",
+    "pinned": "twinrun.controls.pin",
+    "probe": "twinrun.launch.probe",
+    "check": "twinrun.api",
+    "compare": "twinrun.api",
+    "audit": "twinrun.adapters.tensorflow.data",
+    "repeatable": "twinrun.adapters.tensorflow.data",
+    "data_fingerprint": "twinrun.adapters.tensorflow.data",
+    "element_rng": "twinrun.adapters.tensorflow.data",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'twinrun' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,42 @@
+"""Everything that can go wrong because of what the user gave us. One class per kind; the CLI prints them without a traceback."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(eq=False)
+class TwinrunError(Exception):
+    """`error: message`, `--> where`, `hint: hint`. Exit code 2: nothing could be judged."""
+
+    message: str
+    hint: str | None = None
+    where: str | None = None
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.where:
+            lines.append(f"  --> {self.where}")
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class UsageError(TwinrunError):
+    """An option, argument or setting makes no sense."""
+
+
+class ProgramNotFound(TwinrunError):
+    """The script or module to run does not exist."""
+
+
+class BadRecording(TwinrunError):
+    """A folder that is not a recording, is damaged, or was written by a newer Twinrun."""
+
+
+class CannotWrite(TwinrunError):
+    """No permission or no room where a recording or report should go."""
+
+
+class NotComparable(TwinrunError):
+    """Two recordings cannot answer the question that was asked."""

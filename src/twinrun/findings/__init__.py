@@ -1,0 +1,1 @@
+"""The single catalogue of causes: codes, names, pages, and the finding type that carries them."""

@@ -1,0 +1,31 @@
+"""The finding: one type for what source checks, pipeline audits and diagnoses have to say."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A code of the catalogue, the place to blame, the evidence, and what to write instead."""
+
+    code: str
+    name: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    confirmed: bool = False
+    evidence: tuple[str, ...] = field(default=())
+    fix: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        document = asdict(self)
+        document["evidence"] = list(self.evidence)
+        return document
+
+    @property
+    def place(self) -> str | None:
+        if self.file is None:
+            return None
+        return self.file if self.line is None else f"{self.file}:{self.line}"
