@@ -40,3 +40,7 @@ class CannotWrite(TwinrunError):
 
 class NotComparable(TwinrunError):
     """Two recordings cannot answer the question that was asked."""
+
+
+class UnknownCode(TwinrunError):
+    """A code or name that is not in the catalogue of findings."""
