@@ -1,0 +1,205 @@
+"""What differs between two environments, sorted by what it can do to a result: bits, metrics, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from twinrun.environment.environment import UNREAD, Environment
+from twinrun.findings.finding import Finding
+
+BITS = "can change bits"
+METRICS = "can change metrics"
+NOTHING = "should not matter"
+GROUPS = (BITS, METRICS, NOTHING)
+
+CODES = {
+    "TW501": "package-version",
+    "TW502": "accelerator-stack",
+    "TW503": "hardware",
+    "TW504": "numeric-flags",
+    "TW505": "thread-settings",
+    "TW506": "code-or-data",
+    "TW507": "process-settings",
+    "TW601": "worker-count",
+}
+
+# Every fact of the key: its code, what to call it, and why it changes bits.
+_KEY: dict[str, tuple[str, str, str]] = {
+    "framework": ("TW501", "the framework", "kernels are rewritten between releases"),
+    "build": ("TW501", "the framework's build", "another compiler or other sources make other kernels"),
+    "keras": ("TW501", "Keras", "initialisers, losses and training steps change between releases"),
+    "numpy": ("TW501", "NumPy", "it brings its own BLAS and its own vector kernels"),
+    "machine": ("TW503", "the processor architecture", "each has its own kernels"),
+    "libc": ("TW501", "the C library", "exp, log and pow are its own, and optimizers call them"),
+    "device": ("TW503", "the device", "another device computes with other kernels"),
+    "vector": ("TW503", "the instruction set in effect", "sums are split over vectors of another width"),
+    "intra_op_threads": ("TW505", "the intra-op thread count", "sums are split over the threads"),
+    "op_determinism": ("TW504", "op determinism", "it chooses other implementations, on a CPU too"),
+    "onednn": ("TW504", "oneDNN", "it replaces TensorFlow's own kernels"),
+    "xla_auto_jit": ("TW504", "XLA auto-clustering", "compiled code fuses and reorders arithmetic"),
+    "optimizer_options": ("TW504", "the graph optimiser", "fused operations round once instead of twice"),
+    "strategy": (
+        "TW601",
+        "the distribution strategy",
+        "gradients are summed over another number of replicas",
+    ),
+    "settings": ("TW504", "numeric settings", "each of them chooses other kernels"),
+    "accelerator": ("TW502", "the accelerator stack", "kernels are chosen by the libraries and the driver"),
+    "tensor_float_32": ("TW504", "TensorFloat-32", "products are rounded to 10 bits before they are summed"),
+}
+
+# Every other fact, by the beginning of its path: group, code, and why. The first match counts; None leaves a
+# field
+# out because another line, or the key, says the same thing better.
+_OTHERS: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
+    ("framework.keras.floatx", (METRICS, "TW504", "layers are made in another precision")),
+    ("framework.keras.policy", (METRICS, "TW504", "layers compute in another precision")),
+    ("framework.keras.image_data_format", (METRICS, "TW504", "layers read images in another layout")),
+    ("framework.inter_op_threads", (NOTHING, "TW505", "it was measured to change no bits")),
+    ("framework.built_with", (NOTHING, "TW502", "the libraries that are loaded do the computing")),
+    ("framework.loaded", (NOTHING, "TW502", "no GPU takes part")),
+    ("framework", None),
+    ("packages.installed", None),
+    ("packages.loaded.numpy", None),
+    ("packages.loaded", (METRICS, "TW501", "the program imports it")),
+    ("packages.only_installed", (NOTHING, "TW501", "the program does not import it")),
+    ("packages.origins", (METRICS, "TW501", "it was installed from another source")),
+    ("python.version", (METRICS, "TW501", "hashing, sampling and the order of sets can change with it")),
+    ("python.hash_seed", (METRICS, "TW507", "the order of sets and of hash() changes with it")),
+    ("python", (NOTHING, "TW501", "the same program runs on it")),
+    ("platform.locale", (METRICS, "TW507", "sorting and parsing text can follow it")),
+    ("platform.encoding", (METRICS, "TW507", "text files are read with it")),
+    ("platform.time_zone", (METRICS, "TW507", "dates that become features follow it")),
+    ("platform.libc", None),
+    ("platform.machine", None),
+    ("platform", (NOTHING, "TW503", "the libraries that compute come with the packages")),
+    ("cpu.vector", None),
+    ("cpu", (NOTHING, "TW503", "instruction set and thread count, which do matter, are compared apart")),
+    ("gpu", (NOTHING, "TW502", "the device in use is compared apart")),
+    ("variables", (NOTHING, "TW504", "what it sets is read back and compared apart")),
+    ("code.digest", None),
+    ("code.git.remote", (NOTHING, "TW506", "only where the code came from")),
+    ("code", (METRICS, "TW506", "the program is not the same")),
+    ("data", (METRICS, "TW506", "the data are not the same")),
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One field that differs: what it can do, its code, both sides, and a sentence for a reader."""
+
+    field: str
+    group: str
+    code: str
+    sentence: str
+    a: Any = None
+    b: Any = None
+
+    @property
+    def name(self) -> str:
+        return CODES[self.code]
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "name": self.name}
+
+    def as_finding(self) -> Finding:
+        evidence = f"{self.field}: {shown(self.a)} against {shown(self.b)}"
+        return Finding(self.code, self.name, self.sentence, evidence=(evidence,))
+
+
+def comparable_bitwise(a: Environment, b: Environment) -> bool:
+    """Whether equal bits may be expected: the keys agree, and nothing in them is unread on both sides."""
+    return a.key == b.key and "unread" not in a.key.facts.values()
+
+
+def differences(a: Environment, b: Environment) -> list[Difference]:
+    """What can change bits first. There is a difference of that group exactly when the keys differ."""
+    found = [*_in_key(a, b), *_in_facts(a, b)]
+    return sorted(found, key=lambda each: GROUPS.index(each.group))
+
+
+def _in_key(a: Environment, b: Environment) -> Iterator[Difference]:
+    names = [*_KEY, *sorted((set(a.key.facts) | set(b.key.facts)) - set(_KEY))]
+    for name in names:
+        left, right = a.key.facts.get(name), b.key.facts.get(name)
+        if left == right:
+            continue
+        code, called, why = _KEY.get(name, ("TW504", name, "it is part of the environment key"))
+        if "unread" in (left, right):
+            side = "one side" if left != right else "either side"
+            why = f"it could not be read on {side}, so that it may differ"
+        yield Difference(
+            f"key.{name}", BITS, code, f"{called} differs ({_against(left, right)}): {why}", left, right
+        )
+
+
+def _in_facts(a: Environment, b: Environment) -> Iterator[Difference]:
+    left, right = dict(_flat(_arranged(a))), dict(_flat(_arranged(b)))
+    for path in sorted(set(left) | set(right)):
+        if left.get(path) == right.get(path):
+            continue
+        rule = next((rule for start, rule in _OTHERS if path == start or path.startswith(start + ".")), None)
+        if rule is None:
+            continue
+        group, code, why = rule
+        values = left.get(path), right.get(path)
+        if any(isinstance(value, str) and value.startswith(UNREAD) for value in values):
+            why = "it could not be read on one side"
+        yield Difference(path, group, code, f"{_called(path)} differs ({_against(*values)}): {why}", *values)
+
+
+def _arranged(environment: Environment) -> dict[str, Any]:
+    """The facts with packages parted into those the program imports and those that merely lie there."""
+    facts = dict(environment.facts)
+    packages = dict(facts.get("packages", {}))
+    installed, loaded = packages.get("installed"), packages.get("loaded")
+    if isinstance(installed, dict) and isinstance(loaded, dict):
+        packages["only_installed"] = {
+            name: version for name, version in installed.items() if name not in loaded
+        }
+    facts["packages"] = packages
+    return facts
+
+
+def _flat(document: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(document, dict):
+        for name, value in document.items():
+            yield from _flat(value, f"{path}.{name}" if path else str(name))
+    else:
+        yield path, document
+
+
+def _called(path: str) -> str:
+    first, _, rest = path.partition(".")
+    words = {
+        "packages": "package ",
+        "variables": "variable ",
+        "data": "data file ",
+        "code": "",
+        "framework": "",
+    }
+    rest = rest.removeprefix("loaded.").removeprefix("only_installed.").removeprefix("origins.")
+    rest = rest.removeprefix("sources.").removeprefix("git.").removesuffix(".digest")
+    return shown(
+        words.get(first, f"{first} ")
+        + rest.replace("_", " " if first not in ("data", "code", "variables") else "_")
+    )
+
+
+def _against(left: Any, right: Any) -> str:
+    return f"{shown(left)} against {shown(right)}"
+
+
+def shown(value: Any, most: int = 100) -> str:
+    """For a reader: names in a recording may hold anything, so control characters are written out and length
+    is limited."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, dict):
+        value = ", ".join(f"{name}={shown(inner)}" for name, inner in value.items())
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,221 @@
+"""The machine: operating system, C library, CPU, its instruction sets, and the limits this process runs
+under."""
+
+from __future__ import annotations
+
+import locale
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from twinrun.environment.secrets import mask, strip_user_info
+
+# From the weakest to the strongest; a level holds when all its flags are there. The names are the key's.
+LEVELS = (
+    ("sse2", ("sse2",)),
+    ("sse4", ("sse4_1",)),
+    ("avx", ("avx",)),
+    ("avx2", ("avx2", "fma")),
+    ("avx512", ("avx512f", "avx512bw", "avx512vl", "avx512dq")),
+    ("avx512_vnni", ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni")),
+    ("avx512_bf16", ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16")),
+    (
+        "avx512_fp16",
+        ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16", "avx512_fp16"),
+    ),
+    ("amx", ("avx512f", "avx512_bf16", "amx_tile", "amx_bf16")),
+)
+# What ONEDNN_MAX_CPU_ISA may say, as one of the levels above.
+_CAPS = {
+    "SSE41": "sse4",
+    "AVX": "avx",
+    "AVX2": "avx2",
+    "AVX2_VNNI": "avx2",
+    "AVX2_VNNI_2": "avx2",
+    "AVX512_CORE": "avx512",
+    "AVX512_CORE_VNNI": "avx512_vnni",
+    "AVX512_CORE_BF16": "avx512_bf16",
+    "AVX10_1_512": "avx512_fp16",
+    "AVX512_CORE_FP16": "avx512_fp16",
+    "AVX512_CORE_AMX": "amx",
+    "AVX512_CORE_AMX_FP16": "amx",
+    "AVX10_1_512_AMX": "amx",
+    "AVX10_1_512_AMX_FP16": "amx",
+}
+
+
+def read_python() -> dict[str, Any]:
+    """The interpreter and the settings that only its start can change."""
+    return {
+        "version": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "compiler": platform.python_compiler(),
+        "hash_seed": hash_seed(),
+        "optimize": sys.flags.optimize,
+    }
+
+
+def hash_seed() -> str:
+    """As the interpreter was started with: setting PYTHONHASHSEED later does nothing, so the first
+    environment is asked."""
+    if sys.flags.hash_randomization == 0:
+        return "0"
+    started_with = dict(
+        entry.split(b"=", 1)
+        for entry in Path("/proc/self/environ").read_bytes().split(b"\0")
+        if b"=" in entry
+    )
+    return started_with.get(b"PYTHONHASHSEED", b"random").decode() or "random"
+
+
+def read_platform() -> dict[str, Any]:
+    return {
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "distribution": distribution(),
+        "libc": " ".join(platform.libc_ver()).strip() or "unknown",
+        "machine": platform.machine(),
+        "container": container(),
+        "locale": current_locale(),
+        "encoding": sys.getfilesystemencoding(),
+        "time_zone": time_zone(),
+    }
+
+
+def read_cpu() -> dict[str, Any]:
+    """Model, instruction sets, and how many CPUs there are, may be used, and are paid for."""
+    first = cpu_info(Path("/proc/cpuinfo"))
+    flags = first.get("flags", first.get("Features", "")).split()
+    return {
+        "model": first.get("model name", platform.processor() or platform.machine()),
+        "vendor": first.get("vendor_id", "unknown"),
+        "family": "/".join(first[name] for name in ("cpu family", "model", "stepping") if name in first),
+        "microarchitecture": microarchitecture(),
+        "vector": vector_level(flags),
+        "vector_in_effect": vector_in_effect(flags, os.environ),
+        "count": os.cpu_count(),
+        "usable": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cgroup_limit": cgroup_limit(),
+    }
+
+
+def cpu_info(path: Path) -> dict[str, str]:
+    """The first processor of /proc/cpuinfo; on a large machine the rest is a megabyte of the same."""
+    info: dict[str, str] = {}
+    with path.open() as lines:
+        for line in lines:
+            name, colon, value = line.partition(":")
+            if not colon and info:
+                break
+            info[name.strip()] = value.strip()
+    return info
+
+
+def microarchitecture() -> str:
+    import archspec.cpu
+
+    return str(archspec.cpu.host().name)
+
+
+def vector_level(flags: list[str]) -> str:
+    """The strongest instruction-set level the CPU has."""
+    have = set(flags)
+    held = [name for name, needed in LEVELS if have.issuperset(needed)]
+    if held:
+        return held[-1]
+    return "sve" if "sve" in have else "neon" if "asimd" in have else "none"
+
+
+def vector_in_effect(flags: list[str], environment: Mapping[str, str]) -> str:
+    """The level that numeric libraries may use: what the CPU has, unless ONEDNN_MAX_CPU_ISA caps it lower."""
+    hardware = vector_level(flags)
+    asked = environment.get("ONEDNN_MAX_CPU_ISA", environment.get("DNNL_MAX_CPU_ISA", "")).upper()
+    cap = _CAPS.get(asked)
+    order = [name for name, _ in LEVELS]
+    if cap is None or hardware not in order:
+        return hardware
+    return min(cap, hardware, key=order.index)
+
+
+def distribution() -> str:
+    pairs = dict(
+        line.partition("=")[::2]
+        for line in Path("/etc/os-release").read_text().splitlines()
+        if "=" in line and not line.startswith("#")
+    )
+    return pairs.get("PRETTY_NAME", "unknown").strip('"')
+
+
+def current_locale() -> str:
+    """The categories that sorting and parsing follow, as set now; one word where they agree."""
+    categories = {
+        name: locale.setlocale(getattr(locale, name)) for name in ("LC_CTYPE", "LC_COLLATE", "LC_NUMERIC")
+    }
+    if len(set(categories.values())) == 1:
+        return categories["LC_CTYPE"]
+    return ", ".join(f"{name}={value}" for name, value in categories.items())
+
+
+def container() -> str:
+    """The image where the container engine left it, else the kind of container, else `none`."""
+    marker = Path("/run/.containerenv")
+    if marker.exists():
+        named = re.search(r'^image="?([^"\n]+)', marker.read_text(), re.MULTILINE)
+        return mask(strip_user_info(named[1])) if named else "podman, image not told"
+    for variable in ("SINGULARITY_CONTAINER", "APPTAINER_CONTAINER"):
+        if variable in os.environ:
+            return mask(Path(os.environ[variable]).name)
+    if Path("/.dockerenv").exists():
+        return "docker, image not told"
+    if "KUBERNETES_SERVICE_HOST" in os.environ:
+        return "kubernetes, image not told"
+    return "none"
+
+
+def time_zone() -> str:
+    """The zone's name where there is one: offsets change with the season, names do not."""
+    if "TZ" in os.environ:
+        return os.environ["TZ"]
+    link = Path("/etc/localtime")
+    if link.is_symlink():
+        return str(link.resolve()).partition("zoneinfo/")[2] or time.tzname[0]
+    return time.tzname[0]
+
+
+def cgroup_limit(
+    root: Path = Path("/sys/fs/cgroup"), process: Path = Path("/proc/self/cgroup")
+) -> float | None:
+    """CPUs this process may use per second of wall time, or None when nothing limits it. Both versions of
+    cgroups."""
+    limits: list[float] = []
+    for line in process.read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        base = root if controllers == "" else root / "cpu" if "cpu" in controllers.split(",") else None
+        if base is None:
+            continue
+        inner = Path(path.lstrip("/"))
+        # A limit set on any parent holds as well; inside a container the path may not exist below the mount.
+        for folder in (base / inner, *(base / parent for parent in inner.parents)):
+            quota = _quota(folder)
+            if quota is not None:
+                limits.append(quota)
+    return min(limits, default=None)
+
+
+def _quota(folder: Path) -> float | None:
+    try:
+        if (folder / "cpu.max").exists():
+            quota, period = (folder / "cpu.max").read_text().split()
+        elif (folder / "cpu.cfs_quota_us").exists():
+            quota = (folder / "cpu.cfs_quota_us").read_text().strip()
+            period = (folder / "cpu.cfs_period_us").read_text().strip()
+        else:
+            return None
+        return None if quota in ("max", "-1") else round(int(quota) / int(period), 3)
+    except (OSError, ValueError):
+        return None
