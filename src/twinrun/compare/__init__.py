@@ -1,0 +1,1 @@
+"""Comparing: contracts, ULPs, tensors, frames and whole recordings. Imports no framework."""

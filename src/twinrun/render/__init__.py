@@ -1,0 +1,75 @@
+"""Rendering: one result, many views. Each format is a file here; this one chooses and writes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from twinrun.errors import CannotWrite
+
+if TYPE_CHECKING:
+    from twinrun.launch.run import RunResult
+    from twinrun.result import CheckResult
+
+
+def write_result(
+    result: CheckResult,
+    output_format: str,
+    output_file: str | None,
+    html: str | None = None,
+    *,
+    quiet: bool = False,
+    fix_diff: bool = False,
+) -> None:
+    if html:
+        from twinrun.render.html import as_html
+
+        _write(as_html(result), html)
+    if fix_diff:
+        from twinrun.render.fixdiff import as_fix_diff
+
+        _write(as_fix_diff(result), output_file)
+        return
+    _write(_rendered(result, output_format, quiet, colour=output_file is None), output_file)
+
+
+def _rendered(result: CheckResult, output_format: str, quiet: bool, colour: bool) -> str:
+    if output_format == "json":
+        return json.dumps(result.as_json(), indent=1, default=str) + "\n"
+    if output_format == "sarif":
+        from twinrun.render.sarif import as_sarif
+
+        return as_sarif(result.findings)
+    if output_format == "github":
+        from twinrun.render.github import as_github
+
+        return as_github(result.findings)
+    if output_format == "junit":
+        from twinrun.render.junit import as_junit
+
+        return as_junit(result)
+    from twinrun.render.text import as_text
+
+    return as_text(result, quiet=quiet, colour=colour)
+
+
+def write_run(result: RunResult, output_format: str, output_file: str | None, *, quiet: bool) -> None:
+    if output_format == "json":
+        _write(json.dumps(result.as_json(), indent=1, default=str) + "\n", output_file)
+        return
+    from twinrun.render.text import run_as_text
+
+    _write(run_as_text(result, quiet=quiet), output_file)
+
+
+def _write(text: str, file: str | None) -> None:
+    if file is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        Path(file).write_text(text)
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {file}: {problem.strerror}", hint="choose another place") from None

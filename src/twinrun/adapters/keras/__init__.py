@@ -1,0 +1,17 @@
+"""The Keras 3 adapter, on its TensorFlow backend: fit, train_on_batch, optimizers, and names for variables."""
+
+from __future__ import annotations
+
+from twinrun.launch.watch import Watch
+
+
+def attach(watch: Watch) -> None:
+    import keras
+
+    if keras.backend.backend() != "tensorflow":
+        watch.notes.append(f"Keras runs on {keras.backend.backend()}; only its TensorFlow backend is watched")
+        return
+    from twinrun.adapters.keras.patches import install
+    from twinrun.adapters.tensorflow.observer import observer_for
+
+    install(observer_for(watch))

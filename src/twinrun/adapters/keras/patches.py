@@ -1,0 +1,93 @@
+"""Every patch of Keras 3, in one place, each with its reason. Seen to work on Keras 3.6 to 3.15."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from twinrun.adapters.tensorflow.observer import Observer
+from twinrun.adapters.tensorflow.patches import _apply, patch
+
+_made: dict[int, weakref.ref[Any]] = {}  # by id: Keras variables cannot be hashed
+
+
+def install(observer: Observer) -> None:
+    # The train function returns the logs of the step: the one place that knows loss and metrics.
+    patch("keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_train_function", wrap_train_function(observer))
+    # Every update of weights goes through apply.
+    patch("keras.src.optimizers.base_optimizer:BaseOptimizer.apply", _apply(observer))
+    # Keras variables know their path (`dense_1/kernel`); the tf.Variable inside does not.
+    patch("keras.src.backend.common.variables:Variable.__init__", _remember)
+    observer.variables.paths.append(_paths)
+    # The variables of metrics are no weights: their results are compared instead.
+    patch("keras.src.metrics.metric:Metric.add_variable", wrap_metric_variable(observer))
+    # Validation results reach nobody else.
+    patch("keras.src.callbacks.callback_list:CallbackList.on_epoch_end", wrap_epoch_end(observer))
+
+
+def wrap_train_function(observer: Observer) -> Callable[..., Any]:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def make_train_function(self: Any, force: bool = False) -> Any:
+            result = original(self, force)
+            inner = self.train_function
+            if inner is None or getattr(inner, "_twinrun", False):
+                return result
+
+            def train_function(*args: Any, **kwargs: Any) -> Any:
+                if not observer.watch.alive:
+                    return inner(*args, **kwargs)
+                return observer.train_call(lambda: inner(*args, **kwargs))
+
+            train_function._twinrun = True  # type: ignore[attr-defined]
+            self.train_function = train_function
+            return result if result is not inner else train_function
+
+        return make_train_function
+
+    return wrap
+
+
+def _remember(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        original(self, *args, **kwargs)
+        key = id(self)
+        _made[key] = weakref.ref(self, lambda _: _made.pop(key, None))
+
+    return __init__
+
+
+def _paths() -> Iterator[tuple[Any, str]]:
+    for variable in [reference() for reference in list(_made.values())]:
+        value = getattr(variable, "_value", None)
+        if value is not None:
+            yield value, str(getattr(variable, "path", variable.name))
+
+
+def wrap_metric_variable(observer: Observer) -> Callable[..., Any]:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def add(self: Any, *args: Any, **kwargs: Any) -> Any:
+            before, observer.variables.ignore = observer.variables.ignore, True
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                observer.variables.ignore = before
+
+        return add
+
+    return wrap
+
+
+def wrap_epoch_end(observer: Observer) -> Callable[..., Any]:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def on_epoch_end(self: Any, epoch: int, logs: Any = None) -> Any:
+            if observer.watch.alive:
+                try:
+                    observer.epoch_logs(logs)
+                except Exception as problem:
+                    observer.watch.trouble(problem)
+            return original(self, epoch, logs)
+
+        return on_epoch_end
+
+    return wrap

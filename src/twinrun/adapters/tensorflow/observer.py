@@ -1,0 +1,382 @@
+"""What TensorFlow does, told to the watch: which calls train, on what data, with what result. Sees a step from
+outside: the arguments, results and variables of the outermost call; nothing is added to the step's own graph."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorflow.python.eager import context
+
+from twinrun.adapters.tensorflow import loops
+from twinrun.adapters.tensorflow.tensors import block, leaves
+from twinrun.adapters.tensorflow.variables import Variables, read
+from twinrun.launch.steps import Steps
+from twinrun.launch.watch import Block, Watch
+from twinrun.recording.digest import digest_array
+
+_LARGEST_OUTPUT = 64 << 20
+_KEPT_ELEMENTS = 10_000
+
+
+class Updater:
+    """An optimizer, known by its count of updates."""
+
+    def __init__(self, optimizer: Any) -> None:
+        self._optimizer = weakref.ref(optimizer)
+        self.count = 0
+
+    def iterations(self) -> Any:
+        """The tf.Variable that counts its updates."""
+        variable = getattr(self._optimizer(), "iterations", None)
+        return getattr(variable, "value", variable) if not hasattr(variable, "_handle") else variable
+
+    def advance(self) -> int:
+        """Updates made since the last look."""
+        variable = self.iterations()
+        value = read(variable) if variable is not None else None
+        if value is None:
+            return 0
+        before, self.count = self.count, int(value)
+        return max(0, self.count - before)
+
+
+@dataclass
+class Call:
+    """What is known of a tf.function: which optimizers it drives, and whose gradients it takes."""
+
+    updaters: set[Updater] = field(default_factory=set)
+    sources: list[Any] = field(default_factory=list)
+    depth: int = 0  # loops around the call that is under way
+
+
+class Observer:
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.variables = Variables()
+        self.steps = Steps(watch, self._state, self._newborn)
+        self.pending: list[Block] = []  # seen since the last update, on the way to the next
+        self.pending_graph: list[Block] = []  # drawn inside a training call
+        self.scope = 0  # inside a framework's own training call (fit)
+        self.outermost: Call | None = None
+        self.elements = 0
+        self._updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
+        self._stack = threading.local()
+        self._outer_args: tuple[Any, Any, Any] | None = None
+        self._manual: list[tuple[Any, int]] = []
+        self._manual_mark = 0
+        watch.at_finish.append(self._finish)
+
+    # tf.function
+
+    def call(self, function: Any, args: Any, kwargs: Any, original: Callable[..., Any]) -> Any:
+        record: Call = function.__dict__.setdefault("_twinrun_call", Call())
+        stack: list[Call] = self._stack.__dict__.setdefault("calls", [])
+        eager = context.executing_eagerly()
+        if eager and not stack:
+            return self._outer_call(function, record, args, kwargs, original, stack)
+        depth = 0 if eager else loops.depth()
+        record.depth = depth
+        stack.append(record)
+        try:
+            result = original(function, *args, **kwargs)
+        finally:
+            stack.pop()
+        if record.updaters and not eager:
+            self._mark(record.updaters, stack)
+            if depth > (stack[-1].depth if stack else 0):
+                loops.insert(self, (function, args, kwargs))
+        return result
+
+    def _outer_call(self, function: Any, record: Call, args: Any, kwargs: Any, original: Any, stack: list[Call]) -> Any:
+        if record.updaters:
+            self.steps.about_to_update(record.updaters)
+        stack.append(record)
+        record.depth = 0
+        self.outermost, self._outer_args = record, (function, args, kwargs)
+        try:
+            result = original(function, *args, **kwargs)
+        finally:
+            stack.pop()
+            self.outermost, self._outer_args = None, None
+        try:
+            self._after_outer_call(function, record, args, kwargs, result)
+        except Exception as problem:
+            self.watch.trouble(problem)
+        return result
+
+    def _after_outer_call(self, function: Any, record: Call, args: Any, kwargs: Any, result: Any) -> None:
+        advanced = [(updater, times) for updater in record.updaters if (times := updater.advance())]
+        if advanced:
+            self._take(named_arguments(function, args, kwargs))
+            self._outputs(result)
+            for updater, times in advanced:
+                self.steps.updated(updater, times)
+        elif record.sources and not self._updaters and self._changed(record.sources):
+            self._take(named_arguments(function, args, kwargs))
+            self._outputs(result)
+            self.steps.updated("by hand")
+            self.steps.close()
+        else:
+            self.pending_graph.clear()  # drawn by a call that turned out to train nothing
+
+    def _mark(self, updaters: Iterable[Updater], stack: list[Call]) -> None:
+        for call in [*stack, *([self.outermost] if self.outermost else [])]:
+            call.updaters.update(updaters)
+
+    # optimizers
+
+    def update(self, optimizer: Any, original: Callable[[], Any]) -> Any:
+        """Around an optimizer's apply, eager or traced. A traced one only tells which calls will train."""
+        updating: list[Any] = self._stack.__dict__.setdefault("updating", [])
+        if optimizer in updating:  # apply_gradients calls apply, a wrapper calls the optimizer inside it
+            return original()
+        updater = self._updaters.get(optimizer)
+        if updater is None:
+            updater = self._updaters[optimizer] = Updater(optimizer)
+            updater.advance()
+            self.variables.release()
+        self.steps.about_to_update((updater,))
+        updating.append(optimizer)
+        try:
+            result = original()
+        finally:
+            updating.pop()
+        try:
+            self._after_update(updater)
+        except Exception as problem:
+            self.watch.trouble(problem)
+        return result
+
+    def _after_update(self, updater: Updater) -> None:
+        stack: list[Call] = self._stack.__dict__.setdefault("calls", [])
+        if not context.executing_eagerly():
+            self._mark((updater,), stack)
+            if loops.depth() > (stack[-1].depth if stack else 0):
+                loops.insert(self, None)
+            return
+        updater.advance()
+        fed = named_arguments(*self._outer_args) if self._outer_args else []
+        self._take(fed)
+        self.steps.updated(updater)
+
+    # gradients
+
+    def gradient(self, target: Any, sources: Any) -> None:
+        """A tape was asked for gradients. Eagerly, its target is the loss; without an optimizer, its sources may be
+        about to be updated by hand."""
+        eager = context.executing_eagerly()
+        trained = [source for _, source in enumerate(_flat(sources)) if hasattr(source, "handle")]
+        if not eager:
+            stack: list[Call] = self._stack.__dict__.setdefault("calls", [])
+            for call in [*stack, *([self.outermost] if self.outermost else [])]:
+                call.sources = trained
+            if trained and not self.steps.open:
+                self.steps.about_to_update(())
+            return
+        if not self._updaters:
+            self._close_by_hand()
+        loss = block("loss", {"loss": target} if not isinstance(target, (list, tuple, dict)) else target)
+        if loss is not None:
+            self.pending.append(loss)
+        if trained and not self._updaters:
+            if not self.steps.open:
+                self.steps.about_to_update(())
+            self._changed(trained)
+            self._manual_mark = len(self.pending)
+
+    def _changed(self, sources: list[Any]) -> bool:
+        """Whether any of these variables moved since the last look."""
+        before = dict(self._manual)
+        self._manual = [(id(one), digest_array(value)) for one in sources if (value := read(_plain(one))) is not None]
+        return bool(before) and any(before.get(key, digest) != digest for key, digest in self._manual)
+
+    def _close_by_hand(self) -> None:
+        if not self._manual or self._updaters:
+            return
+        live = [one for one in (row.ref() for row in self.variables.rows()) if one is not None]
+        known = dict(self._manual)
+        moved = any(
+            (value := read(one)) is not None and digest_array(value) != known[id(one)] for one in live if id(one) in known
+        )
+        if moved:
+            later = self.pending[self._manual_mark :]
+            del self.pending[self._manual_mark :]
+            self._take([])
+            self.pending = later
+            self.steps.updated("by hand")
+            self.steps.close()
+            self._manual = []
+
+    # data
+
+    def drew(self, element: Any) -> None:
+        """An element was drawn from a dataset, eagerly."""
+        self.elements += 1
+        if len(self.pending) < _KEPT_ELEMENTS:
+            drawn = block("batch", element)
+            if drawn is not None:
+                self.pending.append(drawn)
+
+    def drew_in_graph(self, names: tuple[str, ...], arrays: list[Any]) -> None:
+        training = self.scope or (self.outermost is not None and self.outermost.updaters)
+        if training and self.watch.alive:
+            with self.watch.lock:
+                digests = [digest_array(array) for array in arrays]
+                self.pending_graph.append(Block("batch", names, digests, lambda number: arrays[number]))
+
+    def _take(self, fed: list[tuple[str, Any]]) -> None:
+        """What was pending belongs to the update that was just made. Where the training call was handed tensors,
+        those are its batch, and what was iterated elsewhere (validation, say) is not."""
+        given = _named_block(fed)
+        for one in [*self.pending, *self.pending_graph]:
+            if given is None or one.phase != "batch" or one in self.pending_graph:
+                self.watch.add(one)
+        if given is not None:
+            self.watch.add(given)
+        self.pending, self.pending_graph = [], []
+
+    def _outputs(self, result: Any) -> None:
+        for one in output_blocks(result):
+            self.watch.add(one)
+
+    # fit and its like
+
+    def train_call(self, original: Callable[[], Any]) -> Any:
+        """Around one call of a framework's own train function, which returns the logs of the step."""
+        self.steps.close()
+        self.steps.about_to_update(())
+        self.scope += 1
+        try:
+            logs = original()
+        finally:
+            self.scope -= 1
+        try:
+            if self.steps.open:
+                for one in output_blocks(logs):
+                    self.watch.add(one)
+                self.steps.close()
+        except Exception as problem:
+            self.watch.trouble(problem)
+        return logs
+
+    def epoch_logs(self, logs: Any) -> None:
+        self.steps.close()
+        found = block("metric", {f"epoch/{name}": value for name, value in dict(logs or {}).items()})
+        if found is not None:
+            self.watch.add(found)
+            self.watch.emit(0)
+
+    # Steps asks for these
+
+    def _state(self) -> None:
+        for one in self.variables.blocks("weights"):
+            self.watch.add(one)
+
+    def _newborn(self) -> None:
+        if self.variables.newborn:
+            blocks = self.variables.blocks("init", only_new=True)
+            for one in blocks:
+                self.watch.add(one)
+            if blocks:
+                self.watch.emit(0)
+
+    def _finish(self) -> None:
+        self._close_by_hand()
+        self.steps.close()
+        if self.watch.step == 0:
+            for one in self.pending:
+                self.watch.add(one)
+        else:
+            self.pending = [one for one in self.pending if one.phase == "probe"]
+            self._take([])
+        for one in self.variables.blocks("final"):
+            self.watch.add(one)
+        self.watch.emit(0)
+
+
+def output_blocks(result: Any) -> list[Block]:
+    """Scalars that a training call returns are its loss and metrics; anything larger is its forward result."""
+    scalars: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    found = list(leaves(result, "" if isinstance(result, dict) else "output"))
+    for name, leaf in found:
+        size = getattr(leaf, "size", None)
+        if getattr(leaf, "shape", None) is not None and len(leaf.shape) == 0:
+            scalars["loss" if name == "output" else name] = leaf
+        elif not isinstance(size, int) or size * 8 <= _LARGEST_OUTPUT:
+            others[name] = leaf
+    if scalars and "loss" not in scalars and not isinstance(result, dict):
+        first = next(iter(scalars))
+        scalars = {("loss" if name == first else name): leaf for name, leaf in scalars.items()}
+    parts = [
+        block("loss", {name: leaf for name, leaf in scalars.items() if name == "loss"}),
+        block("metric", {name: leaf for name, leaf in scalars.items() if name != "loss"}),
+        block("forward", others),
+    ]
+    return [one for one in parts if one is not None]
+
+
+def named_arguments(function: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+    """The tensors handed to a call, under the names of the parameters they went to."""
+    parameters = _parameter_names(function)
+    found: list[tuple[str, Any]] = []
+    for index, value in enumerate(args):
+        name = parameters[index] if index < len(parameters) else f"argument_{index}"
+        as_batch = isinstance(value, (tuple, dict))  # a whole batch in one argument keeps its own names
+        found.extend(leaves(value, "" if as_batch else name))
+    for name, value in kwargs.items():
+        found.extend(leaves(value, name))
+    return found
+
+
+def _parameter_names(function: Any) -> list[str]:
+    code = getattr(getattr(function, "python_function", None), "__code__", None)
+    if code is None:
+        return []
+    names = list(code.co_varnames[: code.co_argcount])
+    bound = getattr(function.python_function, "__self__", None)
+    return names[1:] if bound is not None or names[:1] == ["self"] and len(names) > 1 else names
+
+
+def _named_block(found: list[tuple[str, Any]]) -> Block | None:
+    parts = [one for name, leaf in found if (one := block("batch", leaf, name)) is not None]
+    if not parts:
+        return None
+    arrays = [part.read(0) for part in parts if part.read is not None]
+    return Block(
+        "batch",
+        tuple(name for part in parts for name in part.names),
+        [digest for part in parts for digest in part.digests],
+        lambda number: arrays[number],
+    )
+
+
+def _flat(structure: Any) -> list[Any]:
+    if isinstance(structure, dict):
+        return [leaf for value in structure.values() for leaf in _flat(value)]
+    if isinstance(structure, (list, tuple)):
+        return [leaf for value in structure for leaf in _flat(value)]
+    return [structure]
+
+
+def _plain(variable: Any) -> Any:
+    """The tf.Variable inside a Keras variable."""
+    return variable if hasattr(variable, "_handle") else getattr(variable, "value", variable)
+
+
+_observers: weakref.WeakKeyDictionary[Watch, Observer] = weakref.WeakKeyDictionary()
+
+
+def observer_for(watch: Watch) -> Observer:
+    """One observer for all the adapters of a twin: TensorFlow and both kinds of Keras share it."""
+    found = _observers.get(watch)
+    if found is None:
+        from twinrun.adapters.tensorflow.patches import install
+
+        found = _observers[watch] = Observer(watch)
+        install(found)
+    return found

@@ -1,0 +1,88 @@
+"""Tensors as the watch wants them: named leaves of a structure, a digest for each, and their values on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from twinrun.launch.watch import Block
+from twinrun.recording.digest import digest_array, digest_bytes
+
+EagerTensor = type(tf.constant(0))
+_OPAQUE = (tf.variant, tf.resource)
+_POSITIONS = ("x", "y", "sample_weight")  # what Keras calls the members of a batch
+
+
+def leaves(structure: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every tensor in a structure under a name that means something: `x`, `y`, a dictionary's key, `x/0`."""
+    if structure is None:
+        return
+    if isinstance(structure, Mapping):
+        for key in structure:
+            yield from leaves(structure[key], _join(name, str(key)))
+    elif hasattr(structure, "_fields"):  # a namedtuple
+        for key in structure._fields:
+            yield from leaves(getattr(structure, key), _join(name, key))
+    elif isinstance(structure, (tuple, list)):
+        batch = not name and isinstance(structure, tuple) and 1 <= len(structure) <= len(_POSITIONS)
+        for index, member in enumerate(structure):
+            yield from leaves(member, _POSITIONS[index] if batch else _join(name, str(index)))
+    elif isinstance(structure, tf.RaggedTensor):
+        yield _join(name or "x", "values"), structure.flat_values
+        for depth, splits in enumerate(structure.nested_row_splits):
+            yield _join(name or "x", f"row_splits_{depth}"), splits
+    elif isinstance(structure, tf.SparseTensor):
+        for part in ("indices", "values", "dense_shape"):
+            yield _join(name or "x", part), getattr(structure, part)
+    elif isinstance(structure, tf.IndexedSlices):
+        yield _join(name or "x", "values"), structure.values
+        yield _join(name or "x", "indices"), structure.indices
+    elif isinstance(structure, (tf.Tensor, np.ndarray, np.generic)):
+        yield name or "x", structure
+
+
+def _join(name: str, part: str) -> str:
+    return f"{name}/{part}" if name else part
+
+
+def as_array(tensor: Any) -> np.ndarray | None:
+    """The tensor's own memory where it can be shared, else a copy. None for what has no bits to show."""
+    if isinstance(tensor, EagerTensor):
+        return None if tensor.dtype in _OPAQUE else np.asarray(tensor._numpy())
+    if isinstance(tensor, (np.ndarray, np.generic, int, float, bool)):
+        return np.asarray(tensor)
+    return None
+
+
+def digest(tensor: Any) -> int | None:
+    array = as_array(tensor)
+    return None if array is None else digest_array(array)
+
+
+def block(phase: str, structure: Any, name: str = "") -> Block | None:
+    """A block of everything in a structure that has bits. Keeps references, so that it can be dumped while held."""
+    names, digests, arrays = [], [], []
+    for leaf_name, leaf in leaves(structure, name):
+        array = as_array(leaf)
+        if array is not None:
+            names.append(leaf_name)
+            digests.append(digest_array(array))
+            arrays.append(array)
+    if not names:
+        return None
+    return Block(phase, tuple(names), digests, lambda number: arrays[number], scalars(arrays))
+
+
+def scalars(arrays: list[np.ndarray]) -> tuple[tuple[int, float], ...]:
+    """Single numbers are worth keeping as numbers: contracts on metrics are judged by them."""
+    return tuple(
+        (index, float(array)) for index, array in enumerate(arrays) if array.ndim == 0 and array.dtype.kind not in "OSUc"
+    )
+
+
+def digest_buffer(tensor: Any, dtype: str, shape: tuple[int, ...]) -> int:
+    """The fast road for variables: no array object in between."""
+    return digest_bytes(memoryview(tensor), dtype, shape)

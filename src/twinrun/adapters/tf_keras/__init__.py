@@ -1,0 +1,19 @@
+"""The adapter of tf_keras, the Keras of the second generation. Its variables are TensorFlow's own and need no names."""
+
+from __future__ import annotations
+
+from twinrun.launch.watch import Watch
+
+
+def attach(watch: Watch) -> None:
+    from twinrun.adapters.keras.patches import wrap_epoch_end, wrap_metric_variable, wrap_train_function
+    from twinrun.adapters.tensorflow.observer import observer_for
+    from twinrun.adapters.tensorflow.patches import _apply, patch
+
+    observer = observer_for(watch)
+    # The same reasons as for Keras 3 (adapters/keras/patches.py). Seen to work on tf_keras 2.18 to 2.21.
+    patch("tf_keras.src.engine.training:Model.make_train_function", wrap_train_function(observer))
+    patch("tf_keras.src.optimizers.optimizer:Optimizer.apply_gradients", _apply(observer))
+    patch("tf_keras.src.optimizers.legacy.optimizer_v2:OptimizerV2.apply_gradients", _apply(observer))
+    patch("tf_keras.src.metrics.base_metric:Metric.add_weight", wrap_metric_variable(observer))
+    patch("tf_keras.src.callbacks:CallbackList.on_epoch_end", wrap_epoch_end(observer))

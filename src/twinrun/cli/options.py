@@ -1,0 +1,144 @@
+"""Options shared by the verbs that run a program, and the settings they fall back to: flags, then TWINRUN_*, then
+[tool.twinrun] in the nearest pyproject.toml."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import click
+
+from twinrun.errors import UsageError
+from twinrun.launch.program import Program
+
+_PIN = re.compile(r"^(\d+|strict|device=[^,\s]+|allow=TW\d+)(,(\d+|strict|device=[^,\s]+|allow=TW\d+))*$")
+
+
+class RunningVerb(click.Command):
+    """A verb that takes a program: everything after the program is the program's own, as with python itself."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("context_settings", {})
+        kwargs["context_settings"].update(ignore_unknown_options=False, allow_interspersed_args=False)
+        super().__init__(*args, **kwargs)
+
+    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any) -> click.Context:
+        extra.setdefault("default_map", configuration(info_name or ""))
+        valued = {name for param in self.params if not getattr(param, "is_flag", True) for name in param.opts}
+        return super().make_context(info_name, with_pin_value(args, valued), parent, **extra)
+
+
+def with_pin_value(args: list[str], valued: set[str]) -> list[str]:
+    """`--pin` may stand alone, or with a value behind a space or `=`; only what looks like a value is taken as one.
+    `valued` names the options that always take one. What follows the program is the program's own."""
+    result: list[str] = []
+    index = 0
+    while index < len(args):
+        word = args[index]
+        following = args[index + 1 : index + 2]
+        if word == "--pin":
+            taken = bool(following and _PIN.match(following[0]))
+            result.append(f"--pin={following[0]}" if taken else "--pin=default")
+            index += 1 + taken
+        elif word in valued:
+            result += [word, *following]
+            index += 2
+        elif word.startswith("-") and word != "--":
+            result.append(word)
+            index += 1
+        else:
+            break
+    return result + args[index:]
+
+
+@lru_cache(maxsize=1)
+def project_table() -> dict[str, Any]:
+    """[tool.twinrun] of the nearest pyproject.toml."""
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        path = folder / "pyproject.toml"
+        if path.is_file():
+            if sys.version_info >= (3, 11):
+                import tomllib
+            else:
+                import tomli as tomllib
+            try:
+                table = tomllib.loads(path.read_text()).get("tool", {}).get("twinrun", {})
+            except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+                raise UsageError(f"{path} cannot be read: {problem}") from None
+            if not isinstance(table, dict):
+                raise UsageError(f"[tool.twinrun] in {path} is not a table")
+            return table
+    return {}
+
+
+def configuration(verb: str) -> dict[str, Any]:
+    """Defaults for a verb: the table's own keys, and those of its sub-table of that name."""
+    table = project_table()
+    plain = {key.replace("-", "_"): value for key, value in table.items() if not isinstance(value, (dict, list))}
+    own = table.get(verb, {})
+    plain.update({key.replace("-", "_"): value for key, value in own.items()} if isinstance(own, dict) else {})
+    return {key: str(value) if key in ("vary", "contract", "pin", "timeout") else value for key, value in plain.items()}
+
+
+def seconds(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    """`90`, `90s`, `5m`, `1h`."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)?", str(value).strip())
+    if not match or float(match[1]) <= 0:
+        raise click.BadParameter(f"{value!r} is not a time; write 90, 90s, 5m or 1h")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, None: 1}[match[2]]
+
+
+def program_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.argument("program", nargs=-1, type=click.UNPROCESSED, required=False)(command)
+    return click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")(command)
+
+
+def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for decorate in reversed(
+        [
+            click.option("--steps", type=click.IntRange(min=1), envvar="TWINRUN_STEPS", help="Stop after this many steps."),
+            click.option("--pin", metavar="[=SEED]", envvar="TWINRUN_PIN", help="Pin every source of randomness; see `twinrun doctor`."),
+            click.option("--vary", metavar="LIST", envvar="TWINRUN_VARY",
+                         help="Change between the twins what must not matter: hashseed,fileorder,threads,load,timezone or all."),
+            click.option("--timeout", callback=seconds, envvar="TWINRUN_TIMEOUT", metavar="TIME", help="Give up after this long (90s, 5m)."),
+            click.option("--detail", is_flag=True, envvar="TWINRUN_DETAIL", help="Keep a digest of every tensor of every step."),
+            click.option("--dir", "folder", metavar="FOLDER", envvar="TWINRUN_DIR", help="Where the recordings go."),
+            click.option("--no-progress", is_flag=True, envvar="TWINRUN_NO_PROGRESS", help="No live line."),
+            click.option("--quiet", "-q", is_flag=True, envvar="TWINRUN_QUIET", help="The verdict only."),
+        ]
+    ):  # fmt: skip
+        command = decorate(command)
+    return command
+
+
+def output_options(formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github")) -> Callable[..., Any]:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = click.option("--html", metavar="FILE", envvar="TWINRUN_HTML", help="Write a report that opens in a browser.")(command)
+        command = click.option("--output-file", metavar="FILE", envvar="TWINRUN_OUTPUT_FILE", help="Write the result there instead of to stdout.")(command)
+        return click.option(
+            "--output-format", type=click.Choice(formats), default="text", show_default=True, envvar="TWINRUN_OUTPUT_FORMAT"
+        )(command)
+
+    return decorate
+
+
+def the_program(program: tuple[str, ...], module: str | None) -> Program:
+    if module is not None:
+        return Program(module, program, module=True)
+    if not program:
+        raise UsageError("which program?", hint="twinrun check train.py --epochs 2, or twinrun check -m package.train")
+    return Program(program[0], program[1:])
+
+
+def the_pin(text: str | None) -> Any:
+    if text is None:
+        return None
+    from twinrun.controls.request import PinRequest
+
+    return PinRequest.parse("" if text == "default" else text)

@@ -1,0 +1,74 @@
+"""The first thing that runs inside a twin, before the user's program. Imports no framework: it only arranges to be
+told when the program imports one."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+from twinrun.launch.channel import Channel
+from twinrun.launch.spec import Spec
+from twinrun.launch.watch import Watch, activate
+
+
+def start(spec_file: str) -> None:
+    spec = Spec.read(spec_file)
+    _restore_environment(spec)
+    _die_with_parent(spec.lifeline_fd)
+    channel = Channel(socket.socket(fileno=spec.channel_fd))
+    watch = activate(Watch(spec, channel))
+    if watch is None:
+        return
+    os.register_at_fork(after_in_child=watch.leave_to_parent)
+    sys.excepthook = watch.excepthook(sys.excepthook)
+    if spec.varied:
+        from twinrun.launch.vary import install as vary
+
+        vary(spec.varied)
+    if spec.pin is not None:
+        from twinrun.controls.launch import install as pin
+        from twinrun.controls.request import PinRequest
+
+        pin(PinRequest.from_json(spec.pin))
+    if spec.ledger:
+        from twinrun.launch.ledger import install as keep_ledger
+
+        keep_ledger(watch)
+    from twinrun.launch.hooks import attach_adapters
+
+    attach_adapters(watch)
+    # Registered first, so it runs last: the program's own exit handlers may still train or save.
+    atexit.register(watch.finish)
+
+
+def _restore_environment(spec: Spec) -> None:
+    """The program and its children see the environment that plain python would have given them."""
+    if spec.pythonpath is None:
+        os.environ.pop("PYTHONPATH", None)
+    else:
+        os.environ["PYTHONPATH"] = spec.pythonpath
+
+
+def _die_with_parent(lifeline: int) -> None:
+    """The parent holds the other end of this pipe: when it is gone, for whatever reason, so is the twin, with
+    every process that it started."""
+    os.set_inheritable(lifeline, False)
+
+    def wait() -> None:
+        try:
+            os.read(lifeline, 1)
+        finally:
+            os.killpg(os.getpgid(0), signal.SIGKILL)
+
+    threading.Thread(target=wait, name="twinrun-lifeline", daemon=True).start()
+
+
+def program_folder() -> Path:
+    main = sys.modules.get("__main__")
+    file = getattr(main, "__file__", None)
+    return Path(file).resolve().parent if file else Path.cwd()

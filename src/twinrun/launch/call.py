@@ -1,0 +1,20 @@
+"""`python -m twinrun.launch.call MODULE FUNCTION`: how a function given to `twinrun.check` becomes a program."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+
+def main() -> None:
+    module, name = sys.argv[1:3]
+    sys.path.insert(0, "")
+    target: object = import_module(module)
+    for part in name.split("."):
+        target = getattr(target, part)
+    assert callable(target)
+    target()
+
+
+if __name__ == "__main__":
+    main()

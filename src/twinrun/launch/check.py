@@ -1,0 +1,257 @@
+"""One check from beginning to end: start the twins, advance them in lockstep, judge, and say what came out."""
+
+from __future__ import annotations
+
+import contextlib
+import string
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from twinrun.compare.contract import BITWISE, Contract
+from twinrun.compare.frames import Difference
+from twinrun.compare.judge import Judge
+from twinrun.launch.lockstep import Outcome, advance
+from twinrun.launch.place import new_folder
+from twinrun.launch.program import Program
+from twinrun.launch.recorded import RecordedTwin
+from twinrun.launch.stdin import StdinCopy
+from twinrun.launch.twin import Twin
+from twinrun.launch.vary import NO_VARIATION, Variation
+from twinrun.recording.frame import Frame
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    program: Program
+    runs: int = 2
+    steps: int | None = None
+    contract: Contract = BITWISE
+    pin: Any = None  # a controls.request.PinRequest
+    variation: Variation = NO_VARIATION
+    sequential: bool = False
+    timeout: float | None = None
+    detail: bool = False
+    ledger: bool = True
+    folder: str | None = None
+    experiment: dict[str, Any] = field(default_factory=dict)
+
+
+class Screen:
+    """What is shown while a check runs. This one shows nothing."""
+
+    def twins(self, twins: list[Twin]) -> None: ...
+    def tick(self, judge: Judge) -> None: ...
+    def say(self, text: str) -> None: ...
+    def close(self) -> None: ...
+
+
+Held = Callable[[list[Twin], Judge], dict[str, Any]]
+
+
+def run_check(options: CheckOptions, screen: Screen | None = None, when_held: Held | None = None) -> CheckResult:
+    """`when_held` is called while the twins stand at their first difference, and may ask them for more."""
+    options.program.must_exist()
+    folder = new_folder("check", options.folder)
+    started = time.monotonic()
+    check = _Check(options, folder, screen or Screen(), when_held)
+    try:
+        result = check.sequential() if options.sequential else check.parallel()
+    finally:
+        check.screen.close()
+    timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
+    return replace(result, timing=timing)
+
+
+class _Check:
+    def __init__(self, options: CheckOptions, folder: Path, screen: Screen, when_held: Held | None) -> None:
+        self.options = options
+        self.folder = folder
+        self.screen = screen
+        self.when_held = when_held
+        self.names = [_letter(number) for number in range(options.runs)]
+        self.facts: list[dict[str, Any]] = []
+        self.stdin = StdinCopy() if StdinCopy.wanted() else None
+        self.deadline = time.monotonic() + options.timeout if options.timeout else None
+
+    def start(self, number: int, **settings: Any) -> Twin:
+        options = self.options
+        environment: dict[str, str] = {}
+        if options.pin is not None:
+            from twinrun.controls.launch import launch_environment
+
+            environment.update(launch_environment(options.pin))
+        varied = options.variation.for_twin(number)
+        environment.update(varied.environment)
+        return Twin(
+            self.names[number], options.program, self.folder / self.names[number],
+            stdin=self.stdin, environment=environment,
+            steps=options.steps, ledger=options.ledger, experiment=options.experiment,
+            varied=varied.settings, pin=options.pin.as_json() if options.pin is not None else None,
+            **{"detail": options.detail, **settings},
+        )  # fmt: skip
+
+    @contextlib.contextmanager
+    def living(self, twins: list[Twin]) -> Iterator[list[Twin]]:
+        """However this is left, no process stays behind."""
+        try:
+            yield twins
+        finally:
+            for twin in twins:
+                twin.kill(status="held")
+
+    def parallel(self) -> CheckResult:
+        with self.living([]) as twins:
+            for number in range(self.options.runs):
+                twins.append(self.start(number))
+            judge = Judge(self.options.contract, twins)
+            self.screen.twins(twins)
+            outcome = advance(twins, judge.look, deadline=self.deadline, tick=lambda: self.screen.tick(judge))
+            return self.conclude(outcome, twins, judge)
+
+    def sequential(self) -> CheckResult:
+        """One after the other: the first is recorded whole, the others are compared with its recording as they go."""
+        keep = {"detail": True, "keep_values": self.options.contract.numeric}
+        with self.living([]) as twins:
+            twins.append(self.start(0, lockstep=False, **keep))
+            alone = Judge(self.options.contract, twins)
+            self.screen.twins(twins)
+            outcome = advance(twins, lambda frames: _only_count(alone, frames), deadline=self.deadline, tick=lambda: self.screen.tick(alone))
+            if outcome.kind != "ended":
+                return self.conclude(outcome, twins, alone)
+            self.facts = [_facts(twins[0])]
+        result: CheckResult | None = None
+        for number in range(1, self.options.runs):
+            result = self._against_first(number)
+            if result.verdict != REPEATS:
+                return result
+        assert result is not None
+        return result
+
+    def _against_first(self, number: int) -> CheckResult:
+        with self.living([]) as twins:
+            twins.append(self.start(number))
+            first = RecordedTwin(self.names[0], self.folder / self.names[0])
+            frames = first.follow()
+            judge = Judge(self.options.contract, [first, twins[0]])
+            uneven: list[Frame] = []
+
+            def look(live: list[Frame]) -> bool:
+                kept = next(frames, None)
+                if kept is None:
+                    uneven.append(live[0])
+                    return True
+                return judge.look([kept, live[0]])
+
+            self.screen.twins(twins)
+            outcome = advance(twins, look, deadline=self.deadline, tick=lambda: self.screen.tick(judge))
+            more = next(frames, None) if outcome.kind == "ended" else None
+            if uneven or more is not None:
+                shorter = twins[0].name if more is not None else first.name
+                return self._uneven(judge, shorter, twins)
+            return self.conclude(outcome, twins, judge)
+
+    # the verdict
+
+    def conclude(self, outcome: Outcome, twins: list[Twin], judge: Judge) -> CheckResult:
+        if outcome.kind == "failed":
+            assert outcome.twin is not None
+            return self._failed(outcome.twin, twins, judge)
+        if outcome.kind == "timeout":
+            assert outcome.twin is not None
+            at = f"twin {outcome.twin.name} was at step {outcome.twin.step}"
+            reason = f"no answer within {self.options.timeout:g} s: {at}"
+            return self._result(UNDECIDED, twins, judge, reason, tail=outcome.twin.tail())
+        if outcome.kind == "held":
+            extra = self.when_held(twins, judge) if self.when_held else {}
+            self.facts = self.facts + [twin.ask("facts") for twin in twins]
+            verdict = UNDECIDED if judge.unmeasured else DIVERGES
+            return replace(self._result(verdict, twins, judge, judge.unmeasured), **extra)
+        for twin in twins:
+            code = twin.wait(timeout=30.0)
+            if code != 0:
+                return self._failed(twin, twins, judge)
+        self.facts = self.facts + [_facts(twin) for twin in twins]
+        if outcome.kind == "uneven":
+            assert outcome.twin is not None
+            return self._uneven(judge, outcome.twin.name, twins)
+        if judge.frames == 0:
+            return self._result(UNDECIDED, twins, judge, _nothing_seen(twins))
+        left, unknown = judge.bands()
+        if unknown:
+            return self._result(UNDECIDED, twins, judge, unknown)
+        if left:
+            return self._result(DIVERGES, twins, judge, left)
+        return self._result(REPEATS, twins, judge)
+
+    def _uneven(self, judge: Judge, shorter: str, twins: list[Twin]) -> CheckResult:
+        longer = next(name for name in self.names if name != shorter)
+        reason = f"twin {shorter} ended after step {judge.steps}, twin {longer} went on"
+        judge.first = Difference(judge.steps + 1, "weights", "step count", only_in=longer)
+        for twin in twins:
+            twin.kill(status="held")
+        return self._result(DIVERGES, twins, judge, reason)
+
+    def _failed(self, twin: Twin, twins: list[Twin], judge: Judge) -> CheckResult:
+        if twin.trouble is not None:
+            reason = f"twin {twin.name} could not be watched: {twin.trouble.get('message')}"
+            return self._result(UNDECIDED, twins, judge, reason, tail=twin.trouble.get("traceback"))
+        code = twin.process.returncode
+        how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
+        at = f" after step {twin.step}" if twin.step else ""
+        # Give the others a moment: whether one twin or all of them fail is worth knowing.
+        others = [other for other in twins if other is not twin]
+        both = bool(others) and all((other.wait(timeout=3.0) or 0) != 0 for other in others)
+        who = "the program" if both or len(twins) == 1 else f"twin {twin.name} alone"
+        return self._result(UNDECIDED, twins, judge, f"{who} {how}{at}", tail=twin.tail())
+
+    def _result(
+        self, verdict: str, twins: list[Twin], judge: Judge, reason: str | None = None, tail: str | None = None
+    ) -> CheckResult:
+        known = next((facts for facts in self.facts if facts.get("environment")), {})
+        notes = list(dict.fromkeys(note for facts in self.facts for note in facts.get("notes", [])))
+        return CheckResult(
+            program=str(self.options.program),
+            verdict=verdict,
+            reason=reason,
+            contract=str(self.options.contract),
+            runs=self.options.runs,
+            steps_compared=judge.steps,
+            first_difference=judge.first if verdict != REPEATS else None,
+            bits_differ_from=judge.first_bits,
+            growth=tuple(judge.growth),
+            also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
+            streams=tuple({"step": d.step, "stream": d.tensor} for d in judge.evidence),
+            controls=known.get("controls", {}),
+            varied=self.options.variation.names,
+            environment=known.get("environment", {}),
+            timing={},
+            recordings=tuple(str(self.folder / name) for name in self.names if (self.folder / name).is_dir()),
+            notes=tuple(notes),
+            output_tail=tail,
+        )
+
+
+def _only_count(judge: Judge, frames: list[Frame]) -> bool:
+    judge.frames += 1
+    judge.steps = frames[0].step
+    return False
+
+
+def _facts(twin: Twin) -> dict[str, Any]:
+    return twin.end or {}
+
+
+def _nothing_seen(twins: list[Twin]) -> str:
+    notes = [note for twin in twins for note in (twin.end or {}).get("notes", [])]
+    if any(twin.end is None for twin in twins):
+        return "the program ended without passing through its normal exit, and no training step was observed"
+    return "no training step was observed" + (f" ({notes[0]})" if notes else "")
+
+
+def _letter(number: int) -> str:
+    letters = string.ascii_uppercase
+    return letters[number] if number < len(letters) else f"T{number}"

@@ -1,0 +1,49 @@
+"""What a twin tells of itself at its end or when it is held. A part that cannot be gathered says so and stops nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from twinrun.launch.watch import Watch
+
+
+def gather(watch: Watch) -> dict[str, Any]:
+    return {
+        "environment": _environment(),
+        "controls": _controls(watch.spec.pin),
+        "ledger": _ledger(watch),
+        "notes": list(watch.notes),
+        "step": watch.step,
+    }
+
+
+def _environment() -> dict[str, Any]:
+    try:
+        from twinrun.environment.capture import capture
+    except ImportError:
+        return {}
+    try:
+        document: dict[str, Any] = capture().as_json()
+        return document
+    except Exception as problem:
+        return {"error": f"could not be read: {type(problem).__name__}: {problem}"}
+
+
+def _controls(pin: dict[str, Any] | None) -> dict[str, Any]:
+    try:
+        from twinrun.controls.readback import read_back
+        from twinrun.controls.request import PinRequest
+    except ImportError:
+        return {}
+    try:
+        state: dict[str, Any] = read_back(PinRequest.from_json(pin) if pin is not None else None)
+        return state
+    except Exception as problem:
+        return {"error": f"could not be read back: {type(problem).__name__}: {problem}"}
+
+
+def _ledger(watch: Watch) -> list[dict[str, Any]]:
+    tell = watch.answers.get("ledger")
+    entries: list[dict[str, Any]] = tell({}) if tell else []
+    return entries

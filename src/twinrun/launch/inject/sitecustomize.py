@@ -1,0 +1,19 @@
+"""Put first on a twin's PYTHONPATH, so that the user's program is started by plain python, unmodified, and still
+meets Twinrun before its first line. Steps out of the way at once: the path, the variables and any sitecustomize
+that would have run are restored."""
+
+import os
+import sys
+
+_here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _here]
+sys.modules.pop("sitecustomize", None)
+try:
+    import sitecustomize  # noqa: F401  # the one this file stands in front of, where there is one
+except ImportError:
+    pass
+
+if "TWINRUN_SPEC" in os.environ:
+    from twinrun.launch.bootstrap import start
+
+    start(os.environ.pop("TWINRUN_SPEC"))

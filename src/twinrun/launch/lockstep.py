@@ -1,0 +1,62 @@
+"""The lockstep: all twins advance together. A step is released only when every twin has reached it and the judge has
+found nothing; at the first difference that counts they all stand still at that very step."""
+
+from __future__ import annotations
+
+import selectors
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from twinrun.launch.twin import Twin
+from twinrun.recording.frame import Frame
+
+Look = Callable[[list[Frame]], bool]  # the judge: True to hold the twins here
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Why the lockstep came to an end."""
+
+    kind: str  # "ended" | "held" | "uneven" | "failed" | "timeout"
+    twin: Twin | None = None  # the one that failed, or that ended before the others
+
+
+def advance(
+    twins: Sequence[Twin], look: Look, *, deadline: float | None = None, tick: Callable[[], None] = lambda: None
+) -> Outcome:
+    """`deadline` in time.monotonic(). `tick` is called several times a second, for the screen."""
+    selector = selectors.DefaultSelector()
+    for twin in twins:
+        selector.register(twin.channel, selectors.EVENT_READ, twin)
+    with selector:
+        while True:
+            for key, _ in selector.select(timeout=0.1):
+                key.data.pump()
+                if key.data.closed:
+                    selector.unregister(key.fileobj)
+            tick()
+            failed = next((twin for twin in twins if _failed(twin)), None)
+            if failed is not None:
+                return Outcome("failed", failed)
+            while all(twin.frames for twin in twins):
+                if look([twin.frames.popleft() for twin in twins]):
+                    return Outcome("held")
+                for twin in twins:
+                    twin.go()
+            silent = [twin for twin in twins if not twin.frames and twin.ended]
+            if silent and len(silent) == len(twins):
+                return Outcome("ended")
+            if silent:
+                # Nothing more comes from this twin while another has gone further, or still may.
+                if any(twin.frames for twin in twins):
+                    return Outcome("uneven", silent[0])
+            if deadline is not None and time.monotonic() > deadline:
+                return Outcome("timeout", min(twins, key=lambda twin: (twin.count, not twin.ended)))
+
+
+def _failed(twin: Twin) -> bool:
+    """Watching broke down, or the program did not end well."""
+    if twin.trouble is not None:
+        return True
+    return not twin.frames and twin.ended and (twin.wait(timeout=10.0) or 0) != 0

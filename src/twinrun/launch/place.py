@@ -1,0 +1,55 @@
+"""Where recordings go: outside the program's own folder, so that watching adds no file that it might list."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+from twinrun.errors import CannotWrite
+
+KEPT = 20  # older ones of our own default folder are removed
+
+
+def new_folder(kind: str, chosen: str | None) -> Path:
+    """A new, empty folder for one check or run: the one that was asked for, or one of our own."""
+    if chosen is not None:
+        folder = Path(chosen)
+        if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+            raise CannotWrite(f"{folder} is there already and not empty", hint="give --dir a new or an empty folder")
+        return _made(folder)
+    root = default_root()
+    _prune(root)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return _made(root / f"{kind}-{stamp}-{os.getpid()}")
+
+
+def default_root() -> Path:
+    home = os.environ.get("TWINRUN_HOME")
+    if home:
+        return Path(home)
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "twinrun"
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.write_bytes(b"x")
+        probe.unlink()
+    except OSError as problem:
+        raise CannotWrite(
+            f"cannot write to {folder}: {problem.strerror}", hint="choose another place with --dir or TWINRUN_HOME"
+        ) from None
+    return folder.resolve()
+
+
+def _prune(root: Path) -> None:
+    try:
+        ours = [entry for entry in root.iterdir() if entry.is_dir() and entry.name.startswith(("check-", "run-"))]
+        for old in sorted(ours, key=lambda entry: entry.stat().st_mtime)[: -KEPT or None]:
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError:
+        return

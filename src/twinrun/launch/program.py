@@ -1,0 +1,51 @@
+"""The program to run: a script or a module with its arguments, as python itself would take them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from twinrun.errors import ProgramNotFound
+
+
+@dataclass(frozen=True)
+class Program:
+    target: str
+    arguments: tuple[str, ...] = ()
+    module: bool = False
+    python: str = sys.executable
+
+    def command(self) -> list[str]:
+        return [self.python, *(["-m"] if self.module else []), self.target, *self.arguments]
+
+    def __str__(self) -> str:
+        return f"-m {self.target}" if self.module else self.target
+
+    def must_exist(self) -> None:
+        """Say at once, and kindly, what python would say later from inside every twin."""
+        if self.module:
+            self._module_must_exist()
+            return
+        path = Path(self.target)
+        if path.is_dir() and ((path / "__main__.py").is_file()):
+            return
+        if not path.exists():
+            near = sorted(p.name for p in Path(path.parent).glob("*.py"))[:5] if path.parent.is_dir() else []
+            hint = f"there is {', '.join(near)} here" if near else "check the path and the working directory"
+            raise ProgramNotFound(f"no such program: {self.target}", hint=hint)
+        if not path.is_file():
+            raise ProgramNotFound(f"{self.target} is not a file", hint="give a .py file, or a module with -m")
+
+    def _module_must_exist(self) -> None:
+        top = self.target.partition(".")[0]
+        here = Path.cwd()
+        if (here / top).is_dir() or (here / f"{top}.py").is_file():
+            return
+        try:
+            found = importlib.util.find_spec(top)
+        except (ImportError, ValueError):
+            found = None
+        if found is None:
+            raise ProgramNotFound(f"no module named {top}", hint="run from the folder that python -m would be run from")

@@ -1,0 +1,112 @@
+"""One recorded run, on its own. The program's output goes to our own terminal, as without us."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from twinrun.launch.check import Screen
+from twinrun.launch.lockstep import advance
+from twinrun.launch.place import new_folder
+from twinrun.launch.program import Program
+from twinrun.launch.stdin import StdinCopy
+from twinrun.launch.twin import Twin
+from twinrun.launch.vary import NO_VARIATION, Variation
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    program: Program
+    steps: int | None = None
+    pin: Any = None
+    variation: Variation = NO_VARIATION
+    timeout: float | None = None
+    detail: bool = False
+    keep_values: bool = False
+    folder: str | None = None
+
+
+@dataclass(frozen=True)
+class RunResult:
+    program: str
+    recording: Path
+    steps: int
+    frames: int
+    exit_code: int
+    reason: str | None
+    seconds: float
+    facts: dict[str, Any]
+    output_tail: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": "twinrun/run/1",
+            "program": self.program,
+            "recording": str(self.recording),
+            "steps": self.steps,
+            "exit_code": self.exit_code,
+            "reason": self.reason,
+            "controls": self.facts.get("controls", {}),
+            "environment": self.facts.get("environment", {}),
+            "notes": self.facts.get("notes", []),
+            "timing": {"seconds": self.seconds},
+        }
+
+
+def run_once(options: RunOptions, screen: Screen | None = None) -> RunResult:
+    options.program.must_exist()
+    folder = new_folder("run", options.folder)
+    screen = screen or Screen()
+    environment: dict[str, str] = {}
+    if options.pin is not None:
+        from twinrun.controls.launch import launch_environment
+
+        environment.update(launch_environment(options.pin))
+    varied = options.variation.for_twin(1)
+    environment.update(varied.environment)
+    started = time.monotonic()
+    twin = Twin(
+        "A", options.program, folder / "A", stdin=StdinCopy() if StdinCopy.wanted() else None,
+        environment=environment, lockstep=False, steps=options.steps, detail=options.detail,
+        keep_values=options.keep_values, varied=varied.settings,
+        pin=options.pin.as_json() if options.pin is not None else None,
+    )  # fmt: skip
+    try:
+        from twinrun.compare.contract import BITWISE
+        from twinrun.compare.judge import Judge
+
+        judge = Judge(BITWISE, [twin])
+        screen.twins([twin])
+
+        def look(frames: list[Any]) -> bool:
+            judge.frames, judge.steps = judge.frames + 1, frames[0].step
+            return False
+
+        deadline = started + options.timeout if options.timeout else None
+        outcome = advance([twin], look, deadline=deadline, tick=lambda: screen.tick(judge))
+        code, reason = _ending(twin, outcome.kind, options, judge.frames)
+    finally:
+        twin.kill()
+        screen.close()
+    tail = twin.tail() if reason else None
+    if twin.trouble is not None and twin.trouble.get("traceback"):
+        tail = twin.trouble["traceback"]
+    return RunResult(
+        str(options.program), folder / "A", judge.steps, judge.frames, code, reason,
+        round(time.monotonic() - started, 3), twin.end or {}, tail,
+    )  # fmt: skip
+
+
+def _ending(twin: Twin, kind: str, options: RunOptions, frames: int) -> tuple[int, str | None]:
+    if twin.trouble is not None:
+        return 2, f"the run could not be watched: {twin.trouble.get('message')}"
+    if kind == "timeout":
+        return 2, f"no end within {options.timeout:g} s: at step {twin.step}"
+    code = twin.wait(timeout=30.0)
+    if code:
+        return (code if code > 0 else 128 - code), f"the program ended with exit code {code}"
+    if frames == 0:
+        return 0, "no training step was observed"
+    return 0, None

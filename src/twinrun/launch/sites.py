@@ -1,0 +1,52 @@
+"""Call sites in the user's own code: the nearest frame that belongs to the program and not to a library or to us."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+from functools import lru_cache
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+@lru_cache(maxsize=1)
+def _library_roots() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    roots = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    roots.update(getattr(site, "getsitepackages", list)())
+    roots.add(site.getusersitepackages())
+    return tuple(sorted({os.path.realpath(root) + os.sep for root in roots} | {root + os.sep for root in roots}))
+
+
+@lru_cache(maxsize=4096)
+def is_users(file: str) -> bool:
+    """Whether a code object's file is the user's: a real file outside the interpreter's libraries and this package."""
+    if file.startswith("<") or file.startswith(_OURS):
+        return file.startswith("<ipython")
+    if file.endswith(("__autograph_generated_file.py",)) or "__autograph_generated_file" in file:
+        return False
+    absolute = os.path.abspath(file)
+    return not absolute.startswith(_library_roots()) and not absolute.startswith(_OURS)
+
+
+def user_site(skip: int = 1) -> tuple[str, int] | None:
+    """(file, line) of the innermost frame of the user's own code, or None when there is none on this stack."""
+    frame = sys._getframe(skip)
+    while frame is not None:
+        if is_users(frame.f_code.co_filename):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def user_stack(skip: int = 1, limit: int = 8) -> list[tuple[str, int, str]]:
+    """(file, line, function) of the user's frames, innermost first."""
+    found: list[tuple[str, int, str]] = []
+    frame = sys._getframe(skip)
+    while frame is not None and len(found) < limit:
+        if is_users(frame.f_code.co_filename):
+            found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back  # type: ignore[assignment]
+    return found

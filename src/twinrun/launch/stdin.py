@@ -1,0 +1,61 @@
+"""Standard input for several processes: what arrives is kept and handed to each twin, as it would have come to one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+
+
+class StdinCopy:
+    """Reads our own standard input once, in the background, and replays it to every twin, late ones too."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._done = False
+        self._more = threading.Condition()
+        threading.Thread(target=self._read, name="twinrun-stdin", daemon=True).start()
+
+    @staticmethod
+    def wanted() -> bool:
+        """Not for a terminal: nobody can type the same thing twice at the same moment."""
+        try:
+            return sys.stdin is not None and not os.isatty(0)
+        except OSError:
+            return False
+
+    def _read(self) -> None:
+        while True:
+            try:
+                chunk = os.read(0, 1 << 16)
+            except OSError:
+                chunk = b""
+            with self._more:
+                self._data += chunk
+                self._done = not chunk
+                self._more.notify_all()
+            if not chunk:
+                return
+
+    def feed(self, process: subprocess.Popen[bytes]) -> None:
+        threading.Thread(target=self._write, args=(process,), name="twinrun-feed", daemon=True).start()
+
+    def _write(self, process: subprocess.Popen[bytes]) -> None:
+        sent = 0
+        pipe = process.stdin
+        assert pipe is not None
+        with contextlib.suppress(OSError, ValueError):
+            while True:
+                with self._more:
+                    while sent == len(self._data) and not self._done:
+                        self._more.wait()
+                    chunk = bytes(self._data[sent:])
+                if not chunk:
+                    break
+                pipe.write(chunk)
+                pipe.flush()
+                sent += len(chunk)
+        with contextlib.suppress(OSError, ValueError):
+            pipe.close()

@@ -1,0 +1,92 @@
+"""What is known of one step: a digest for each tensor, under the phase and the name it was seen by."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+
+import xxhash
+
+# In the order in which an engineer would look for the first difference within one step.
+PHASES = ("init", "seed", "draw", "batch", "probe", "forward", "loss", "gradient", "weights", "metric", "final")
+# Seen and kept as evidence, not judged: a stream that differs and never reaches training is no divergence, and one
+# that does reach it shows in the phases that are judged.
+EVIDENCE = frozenset({"seed", "draw"})
+_RANK = {phase: rank for rank, phase in enumerate(PHASES)}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The phases and names of a frame. A training loop has a handful of layouts and very many frames."""
+
+    phases: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def phase_order(self) -> tuple[str, ...]:
+        return tuple(sorted(set(self.phases), key=lambda phase: _RANK[phase]))
+
+    @cached_property
+    def places(self) -> dict[tuple[str, str], int]:
+        return {(phase, name): index for index, (phase, name) in enumerate(zip(self.phases, self.names, strict=True))}
+
+    @cached_property
+    def by_rank(self) -> tuple[int, ...]:
+        """Entry numbers in phase order; within a phase, in the order they were seen."""
+        return tuple(sorted(range(len(self)), key=lambda index: _RANK[self.phases[index]]))
+
+    @cached_property
+    def parts(self) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
+        """For each phase: a digest of its names, and its entries."""
+        found = []
+        for phase in self.phase_order:
+            entries = tuple(entry for entry, other in enumerate(self.phases) if other == phase)
+            names = "\0".join(self.names[entry] for entry in entries)
+            found.append((phase, xxhash.xxh3_64_intdigest(names.encode("utf-8", "surrogatepass")), entries))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One step as one twin saw it. `span` is the number of optimizer updates since the frame before."""
+
+    step: int
+    span: int
+    layout: Layout
+    digests: bytes  # 8 bytes for each entry of the layout, little-endian
+    values: tuple[tuple[int, float], ...] = ()  # (entry, value) of scalars worth keeping
+    seconds: float = 0.0
+
+    def digest(self, entry: int) -> bytes:
+        return self.digests[8 * entry : 8 * entry + 8]
+
+    def rollup(self) -> tuple[tuple[str, bytes], ...]:
+        """One digest for each phase, for recordings that no longer keep one for each tensor."""
+        return tuple((phase, self._roll(seed, entries)) for phase, seed, entries in self.layout.parts)
+
+    def _roll(self, seed: int, entries: tuple[int, ...]) -> bytes:
+        first, last = entries[0], entries[-1]
+        if last - first + 1 == len(entries):  # the usual case: the entries of a phase stand together
+            return xxhash.xxh3_64_digest(self.digests[8 * first : 8 * last + 8], seed)
+        return xxhash.xxh3_64_digest(b"".join(self.digest(entry) for entry in entries), seed)
+
+    @property
+    def key(self) -> tuple[int, int, Layout, bytes]:
+        """Two frames with equal keys saw the same bits under the same names at the same step."""
+        return (self.step, self.span, self.layout, self.digests)
+
+
+def pack(digests: list[int]) -> bytes:
+    return struct.pack(f"<{len(digests)}Q", *digests)
+
+
+def pack_values(values: tuple[tuple[int, float], ...]) -> bytes:
+    return b"".join(struct.pack("<Id", entry, value) for entry, value in values)
+
+
+def unpack_values(blob: bytes) -> tuple[tuple[int, float], ...]:
+    return tuple(struct.iter_unpack("<Id", blob))

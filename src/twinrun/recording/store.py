@@ -1,0 +1,171 @@
+"""The SQLite file of a recording: one row a frame, written as the run goes, readable meanwhile and after a kill."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import xxhash
+
+from twinrun.errors import BadRecording, CannotWrite
+from twinrun.recording.frame import EVIDENCE, Frame, Layout, pack_values, unpack_values
+from twinrun.recording.manifest import SCHEMA
+
+FILE = "steps.sqlite"
+WHOLE_FRAMES = 1000  # beyond this many, per-tensor digests are rolled up to one per phase
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE layouts (id INTEGER PRIMARY KEY, phases TEXT NOT NULL, names TEXT NOT NULL);
+CREATE TABLE frames (
+    seq INTEGER PRIMARY KEY, step INTEGER NOT NULL, span INTEGER NOT NULL, layout INTEGER NOT NULL,
+    rollup BLOB NOT NULL, chain BLOB NOT NULL, digests BLOB, vals BLOB NOT NULL, seconds REAL NOT NULL);
+"""
+
+
+class Writer:
+    """Appends frames. Each frame is committed, so a killed run keeps everything up to its last whole step."""
+
+    def __init__(self, folder: Path, *, detail: bool = False) -> None:
+        self._path = folder / FILE
+        self._detail = detail
+        self._layouts: dict[Layout, int] = {}
+        self._chain = bytes(8)
+        self._count = 0
+        try:
+            self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            # The kernel keeps what was written when the process is killed; only a power cut could lose it.
+            self._db.execute("PRAGMA synchronous=OFF")
+            self._db.executescript(_TABLES)
+            self._db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
+        except sqlite3.Error as problem:
+            raise _cannot_write(self._path, problem) from None
+
+    def write(self, frame: Frame) -> None:
+        rollup = frame.rollup()
+        roll = b"".join(digest for _, digest in rollup)
+        self._chain = chain(self._chain, frame.step, frame.span, rollup)
+        whole = frame.digests if self._detail or self._count < WHOLE_FRAMES else None
+        row = (
+            self._count, frame.step, frame.span, self._layout(frame.layout), roll, self._chain, whole,
+            pack_values(frame.values), frame.seconds,
+        )  # fmt: skip
+        try:
+            self._db.execute("INSERT INTO frames VALUES (?,?,?,?,?,?,?,?,?)", row)
+        except sqlite3.Error as problem:
+            raise _cannot_write(self._path, problem) from None
+        self._count += 1
+
+    def _layout(self, layout: Layout) -> int:
+        number = self._layouts.get(layout)
+        if number is None:
+            number = self._layouts[layout] = len(self._layouts)
+            self._db.execute(
+                "INSERT INTO layouts VALUES (?,?,?)", (number, json.dumps(layout.phases), json.dumps(layout.names))
+            )
+        return number
+
+    def close(self) -> None:
+        """Fold the write-ahead log into the one file, so that the folder can be copied as it is."""
+        try:
+            self._db.execute("PRAGMA journal_mode=DELETE")
+            self._db.close()
+        except sqlite3.Error as problem:
+            raise _cannot_write(self._path, problem) from None
+
+
+def chain(before: bytes, step: int, span: int, rollup: tuple[tuple[str, bytes], ...]) -> bytes:
+    """A digest of everything up to and including a frame: equal chains mean equal histories, so two long
+    recordings are compared by bisection."""
+    hasher = xxhash.xxh3_64(before)
+    hasher.update(f"{step}/{span}".encode())
+    for phase, digest in rollup:
+        if phase not in EVIDENCE:
+            hasher.update(phase.encode())
+            hasher.update(digest)
+    return hasher.digest()
+
+
+class Reader:
+    """Reads the frames of a recording, also while it is being written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        path = folder / FILE
+        if not path.is_file():
+            raise BadRecording(f"{folder} is not a recording: it has no {FILE}")
+        try:
+            self._db = sqlite3.connect(path, check_same_thread=False)
+            self._db.execute("PRAGMA query_only=ON")
+            schema = int(self._db.execute("SELECT value FROM meta WHERE name='schema'").fetchone()[0])
+            if schema > SCHEMA:
+                raise BadRecording(
+                    f"{path} was written by a newer Twinrun (schema {schema}, this one reads up to {SCHEMA})",
+                    hint="upgrade twinrun to read it",
+                )
+            self._layouts = self._read_layouts()
+        except (sqlite3.Error, ValueError, TypeError) as problem:
+            raise _damaged(path, problem) from None
+
+    def _read_layouts(self) -> dict[int, Layout]:
+        rows = self._db.execute("SELECT id, phases, names FROM layouts")
+        return {number: Layout(tuple(json.loads(phases)), tuple(json.loads(names))) for number, phases, names in rows}
+
+    def __len__(self) -> int:
+        (count,) = self._one("SELECT coalesce(max(seq) + 1, 0) FROM frames")
+        return int(count)
+
+    def last_step(self) -> int:
+        (step,) = self._one("SELECT coalesce((SELECT step FROM frames ORDER BY seq DESC LIMIT 1), 0)")
+        return int(step)
+
+    def chain_at(self, seq: int) -> bytes:
+        (value,) = self._one("SELECT chain FROM frames WHERE seq=?", (seq,))
+        return bytes(value)
+
+    def frame(self, seq: int) -> Frame:
+        for frame in self.frames(seq, seq + 1):
+            return frame
+        raise _damaged(self.folder / FILE, f"frame {seq} is missing")
+
+    def rollup(self, seq: int) -> dict[str, bytes]:
+        layout, blob = self._one("SELECT layout, rollup FROM frames WHERE seq=?", (seq,))
+        order = self._layouts[layout].phase_order
+        return {phase: blob[8 * rank : 8 * rank + 8] for rank, phase in enumerate(order)}
+
+    def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
+        """Frames in order. `digests` is empty where only the roll-up was kept."""
+        query = "SELECT step, span, layout, digests, vals, seconds FROM frames WHERE seq >= ? AND seq < ? ORDER BY seq"
+        try:
+            for step, span, layout, digests, vals, seconds in self._db.execute(query, (start, stop or 2**62)):
+                if layout not in self._layouts:
+                    self._layouts = self._read_layouts()
+                yield Frame(step, span, self._layouts[layout], digests or b"", unpack_values(vals), seconds)
+        except (sqlite3.Error, KeyError, ValueError) as problem:
+            raise _damaged(self.folder / FILE, problem) from None
+
+    def _one(self, query: str, parameters: tuple[object, ...] = ()) -> tuple[object, ...]:
+        try:
+            row: tuple[object, ...] | None = self._db.execute(query, parameters).fetchone()
+        except sqlite3.Error as problem:
+            raise _damaged(self.folder / FILE, problem) from None
+        if row is None:
+            raise _damaged(self.folder / FILE, "a row is missing")
+        return row
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _damaged(path: Path, problem: object) -> BadRecording:
+    return BadRecording(f"{path} is damaged or not a recording: {problem}", hint="record the run again")
+
+
+def _cannot_write(path: Path, problem: sqlite3.Error) -> CannotWrite:
+    return CannotWrite(
+        f"the recording {path} cannot be written: {problem}",
+        hint="free some room, or choose another place with --dir",
+    )
