@@ -17,6 +17,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "run": ("twinrun.cli.run:run", "Run a program once and keep a recording."),
     "diff": ("twinrun.cli.diff:diff", "Compare two recordings."),
     "env": ("twinrun.cli.env:env", "Show the environment, compare two, write or check a lock."),
+    "fingerprint": ("twinrun.cli.fingerprint:fingerprint", "Take this machine's numeric fingerprint, and compare."),
 }
 
 

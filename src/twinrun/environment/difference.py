@@ -29,8 +29,8 @@ CODES = {
 _KEY: dict[str, tuple[str, str, str]] = {
     "framework": ("TW501", "the framework", "kernels are rewritten between releases"),
     "build": ("TW501", "the framework's build", "another compiler or other sources make other kernels"),
-    "keras": ("TW501", "Keras", "initialisers, losses and training steps change between releases"),
-    "numpy": ("TW501", "NumPy", "it brings its own BLAS and its own vector kernels"),
+    "keras": ("TW501", "Keras", "another generation has other initialisers, losses and training steps"),
+    "numpy": ("TW501", "NumPy", "another generation has other streams and other kernels"),
     "machine": ("TW503", "the processor architecture", "each has its own kernels"),
     "libc": ("TW501", "the C library", "exp, log and pow are its own, and optimizers call them"),
     "device": ("TW503", "the device", "another device computes with other kernels"),
@@ -62,7 +62,6 @@ _OTHERS: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
     ("framework.loaded", (NOTHING, "TW502", "no GPU takes part")),
     ("framework", None),
     ("packages.installed", None),
-    ("packages.loaded.numpy", None),
     ("packages.loaded", (METRICS, "TW501", "the program imports it")),
     ("packages.only_installed", (NOTHING, "TW501", "the program does not import it")),
     ("packages.origins", (METRICS, "TW501", "it was installed from another source")),

@@ -44,7 +44,7 @@ def key_of(facts: Facts) -> EnvironmentKey:
         "framework": _framework(framework),
         "build": framework.get("build"),
         "keras": _keras(framework),
-        "numpy": loaded.get("numpy"),
+        "numpy": _major(loaded.get("numpy")),
         "machine": facts.get("platform", {}).get("machine"),
         "libc": facts.get("platform", {}).get("libc"),
         "device": _device(devices) if on_gpu else "cpu",
@@ -78,16 +78,20 @@ def _framework(framework: dict[str, Any]) -> str:
 
 
 def _keras(framework: dict[str, Any]) -> str | None:
-    """`keras 3.15.1 on tensorflow`, and tf_keras where the program imported that."""
+    """`keras 3 on tensorflow`. Other minor versions gave the same bits: they are evidence, and not in the key."""
     keras = framework.get("keras")
     if not isinstance(keras, dict):
         return None
     parts = []
     if "keras" in keras:
-        parts.append(f"keras {keras['keras']} on {keras.get('backend', 'unknown')}")
+        parts.append(f"keras {_major(keras['keras'])} on {keras.get('backend', 'unknown')}")
     if "tf_keras" in keras:
-        parts.append(f"tf_keras {keras['tf_keras']}")
+        parts.append(f"tf_keras {_major(keras['tf_keras'])}")
     return ", ".join(parts) or None
+
+
+def _major(version: Any) -> str | None:
+    return None if version is None else str(version).partition(".")[0]
 
 
 def _device(devices: dict[str, Any]) -> str:
