@@ -44,3 +44,7 @@ class NotComparable(TwinrunError):
 
 class UnknownCode(TwinrunError):
     """A code or name that is not in the catalogue of findings."""
+
+
+class CannotPin(TwinrunError):
+    """Strict pinning was asked for and something could not be pinned."""

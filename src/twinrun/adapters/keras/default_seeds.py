@@ -8,8 +8,8 @@ import sys
 from types import FrameType
 from typing import Any
 
-from twinrun.adapters.tensorflow.pinning import replace_everywhere
 from twinrun.controls import seeds
+from twinrun.controls.replacing import replace_everywhere
 from twinrun.controls.session import current
 
 _MARK = "_twinrun_derived"

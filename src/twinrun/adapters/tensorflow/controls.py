@@ -38,7 +38,7 @@ def is_started() -> bool:
 
 def apply_seed(request: PinRequest) -> Undo:
     active = context.context()
-    before, stream = active._seed, active._rng
+    before, stream = active._seed, getattr(active, "_rng", None)
     wanted = seeds.tensorflow_seed(request.seed)
     with current().acting():
         tf.random.set_seed(wanted)
@@ -49,7 +49,8 @@ def apply_seed(request: PinRequest) -> Undo:
     def undo() -> str | None:
         with current().acting():
             tf.random.set_seed(before)
-        active._rng = stream
+        if stream is not None:
+            active._rng = stream
         current().seedings.pop("tensorflow-seed", None)
         return None
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -22,21 +21,11 @@ from tensorflow.python.ops import image_ops_impl, nn_ops, stateful_random_ops
 from twinrun.controls import seeds
 from twinrun.controls.callsite import user_place, user_site
 from twinrun.controls.control import NotApplied, Undo
+from twinrun.controls.replacing import replace_everywhere
 from twinrun.controls.session import current
 from twinrun.findings.finding import Finding
 
 _MARK = "_twinrun_pinned"
-
-
-def replace_everywhere(old: Any, new: Any, package: str = "tensorflow") -> None:
-    """Wherever the package's modules hold `old` under some name, put `new`: a function is re-exported by
-    many."""
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] != package or module is None:
-            continue
-        for attribute, value in list(vars(module).items()):
-            if value is old:
-                setattr(module, attribute, new)
 
 
 def _wrap(original: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +48,7 @@ def watch_set_seed() -> None:
         original(seed)
         current().seeded("tensorflow-seed", seed)
 
-    replace_everywhere(original, _wrap(original, set_global_seed))
+    replace_everywhere(original, _wrap(original, set_global_seed), "tensorflow")
 
 
 def separate_data_seeds() -> None:
@@ -77,7 +66,7 @@ def separate_data_seeds() -> None:
             seed = seeds.data_seed(session.request.seed, session.turn("tf.data"))
         return original(seed)
 
-    replace_everywhere(original, _wrap(original, get_seed))
+    replace_everywhere(original, _wrap(original, get_seed), "tensorflow")
 
 
 def seed_augmentation_ops() -> None:
@@ -89,7 +78,7 @@ def seed_augmentation_ops() -> None:
         nn_ops.fractional_avg_pool_v2,
     ):
         if not _is_wrapped(original):
-            replace_everywhere(original, _seeded(original))
+            replace_everywhere(original, _seeded(original), "tensorflow")
 
 
 def _seeded(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,8 +119,8 @@ def seed_global_generator() -> Undo:
             set_(generator)
             current().seeded("tensorflow-generator", None, restored=True)
 
-        replace_everywhere(get, _wrap(get, get_global_generator))
-        replace_everywhere(set_, _wrap(set_, set_global_generator))
+        replace_everywhere(get, _wrap(get, get_global_generator), "tensorflow")
+        replace_everywhere(set_, _wrap(set_, set_global_generator), "tensorflow")
     if before is not None:
         _make_global_generator()
 
