@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from twinrun.controls.callsite import user_site
 from twinrun.controls.late import came_before, too_late
 from twinrun.controls.launch import pin_now_and_later, watch_seeding
 from twinrun.controls.readback import read_back, shortfalls
@@ -17,6 +16,7 @@ from twinrun.controls.request import PinRequest
 from twinrun.controls.session import Session, begin, current
 from twinrun.errors import CannotPin
 from twinrun.findings.finding import Finding
+from twinrun.launch.sites import user_site
 
 
 class PinWarning(UserWarning):
@@ -100,9 +100,8 @@ def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) ->
     pin_now_and_later(request)
     finding = too_late(found, *(site or (None, None)))
     controls = read_back(request)
-    report = PinReport(
-        request, controls, tuple(shortfalls(controls)), left_off, () if finding is None else (finding,)
-    )
+    findings = () if finding is None else (finding,)
+    report = PinReport(request, controls, tuple(shortfalls(controls)), left_off, findings)
     if finding is not None:
         current().note(finding)
     if not report.ok and request.strict:

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from importlib import import_module
 from types import TracebackType
 
-from twinrun.controls.callsite import is_users
 from twinrun.controls.request import PinRequest
 from twinrun.controls.session import current
 from twinrun.findings.finding import Finding
+from twinrun.launch.sites import is_users
 
 _SPEAKS_OF_IT = re.compile(r"determinis[mt]", re.IGNORECASE)
 _NEEDS_A_SEED = re.compile(r"random ops (must have|require) a seed", re.IGNORECASE)
@@ -34,18 +34,18 @@ def explain(problem: BaseException) -> Finding | None:
         return Finding(
             code="TW104",
             name="unseeded-tensorflow",
-            message=f"{op or 'a random op'} was given no seed, and op determinism refuses to run it without one",
+            message=f"{op or 'a random op'} was given no seed, and op determinism does not run it without",
             file=file,
             line=line,
             confirmed=True,
             evidence=tuple(evidence),
             fix="give the op a seed, or use its tf.random form, which takes the global seed",
         )
+    what = (op or "an op") + (f" in layer {layer}" if layer else "")
     return Finding(
         code="TW406",
         name="no-deterministic-kernel",
-        message=f"{op or 'an op'}{f' in layer {layer}' if layer else ''} has no deterministic implementation here, "
-        "and op determinism refuses to run it",
+        message=f"{what} has no deterministic implementation here, and op determinism refuses to run it",
         file=file,
         line=line,
         confirmed=True,

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from twinrun.controls.callsite import user_place
 from twinrun.controls.control import Undo
 from twinrun.controls.request import PinRequest
 from twinrun.findings.finding import Finding
+from twinrun.launch.sites import user_site
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,12 @@ class Session:
                     os.environ[name] = value
 
         return undo
+
+
+def user_place() -> str | None:
+    """The line of the user's own code that led here, as file:line."""
+    site = user_site(2)
+    return None if site is None else f"{site[0]}:{site[1]}"
 
 
 _session = Session()

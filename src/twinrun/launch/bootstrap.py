@@ -30,11 +30,10 @@ def start(spec_file: str) -> None:
         from twinrun.launch.vary import install as vary
 
         vary(spec.varied)
-    if spec.pin is not None:
-        from twinrun.controls.launch import install as pin
-        from twinrun.controls.request import PinRequest
+    from twinrun.controls.launch import install as pin
+    from twinrun.controls.request import PinRequest
 
-        pin(PinRequest.from_json(spec.pin))
+    pin(PinRequest.from_json(spec.pin) if spec.pin is not None else None)  # None: only watch who seeds what
     if spec.ledger:
         from twinrun.launch.ledger import install as keep_ledger
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tensorflow.python.framework.func_graph import FuncGraph
 
-from twinrun.controls.callsite import is_users
+from twinrun.launch.sites import is_users
 
 _GRADIENT = "gradient_tape/"
 

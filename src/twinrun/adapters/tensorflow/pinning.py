@@ -19,11 +19,11 @@ from tensorflow.python.framework import config, ops
 from tensorflow.python.ops import image_ops_impl, nn_ops, stateful_random_ops
 
 from twinrun.controls import seeds
-from twinrun.controls.callsite import user_place, user_site
 from twinrun.controls.control import NotApplied, Undo
 from twinrun.controls.replacing import replace_everywhere
-from twinrun.controls.session import current
+from twinrun.controls.session import current, user_place
 from twinrun.findings.finding import Finding
+from twinrun.launch.sites import user_site
 
 _MARK = "_twinrun_pinned"
 
