@@ -15,7 +15,8 @@ import click
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
 
-_PIN = re.compile(r"^(\d+|strict|device=[^,\s]+|allow=TW\d+)(,(\d+|strict|device=[^,\s]+|allow=TW\d+))*$")
+_PART = r"(\d+|strict|(seed|device|threads|allow|only)=[^,\s]+)"
+_PIN = re.compile(f"^{_PART}(,{_PART})*$")
 
 
 class RunningVerb(click.Command):

@@ -13,6 +13,8 @@ from typing import Any
 from twinrun.compare.contract import BITWISE, Contract
 from twinrun.compare.frames import Difference
 from twinrun.compare.judge import Judge
+from twinrun.controls.outcome import noticed, refusals, remarks, strictly_missing
+from twinrun.controls.refusal import without_refused
 from twinrun.launch.lockstep import Outcome, advance
 from twinrun.launch.place import new_folder
 from twinrun.launch.program import Program
@@ -60,6 +62,11 @@ def run_check(options: CheckOptions, screen: Screen | None = None, when_held: He
     check = _Check(options, folder, screen or Screen(), when_held)
     try:
         result = check.sequential() if options.sequential else check.parallel()
+        if options.pin is not None and (again := without_refused(options.pin, result.findings)) is not None:
+            check = _Check(replace(options, pin=again), folder / "again", check.screen, when_held)
+            said = tuple(f"went on without op determinism: {finding.message}" for finding in result.findings)
+            result = check.sequential() if options.sequential else check.parallel()
+            result = replace(result, notes=(*said, *result.notes))
     finally:
         check.screen.close()
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
@@ -206,6 +213,7 @@ class _Check:
         others = [other for other in twins if other is not twin]
         both = bool(others) and all((other.wait(timeout=3.0) or 0) != 0 for other in others)
         who = "the program" if both or len(twins) == 1 else f"twin {twin.name} alone"
+        self.facts = self.facts + [_facts(each) for each in twins]
         return self._result(UNDECIDED, twins, judge, f"{who} {how}{at}", tail=twin.tail())
 
     def _result(
@@ -213,6 +221,14 @@ class _Check:
     ) -> CheckResult:
         known = next((facts for facts in self.facts if facts.get("environment")), {})
         notes = list(dict.fromkeys(note for facts in self.facts for note in facts.get("notes", [])))
+        findings = noticed(self.facts)
+        if verdict != DIVERGES:  # what did not make the twins differ is no finding, unless it ended the program
+            findings = refusals(findings) if verdict == UNDECIDED else ()
+        pin, controls = self.options.pin, known.get("controls", {})
+        missing = strictly_missing(pin, controls)
+        if missing is not None and reason is None:
+            verdict, reason = UNDECIDED, missing
+        notes += remarks(pin, controls)
         return CheckResult(
             program=str(self.options.program),
             verdict=verdict,
@@ -225,7 +241,8 @@ class _Check:
             growth=tuple(judge.growth),
             also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
             streams=tuple({"step": d.step, "stream": d.tensor} for d in judge.evidence),
-            controls=known.get("controls", {}),
+            findings=findings,
+            controls=controls,
             varied=self.options.variation.names,
             environment=known.get("environment", {}),
             timing={},

@@ -12,6 +12,7 @@ def gather(watch: Watch) -> dict[str, Any]:
     return {
         "environment": _environment(),
         "controls": _controls(watch.spec.pin),
+        "pinning": _pinning(),
         "ledger": _ledger(watch),
         "notes": list(watch.notes),
         "step": watch.step,
@@ -41,6 +42,12 @@ def _controls(pin: dict[str, Any] | None) -> dict[str, Any]:
         return state
     except Exception as problem:
         return {"error": f"could not be read back: {type(problem).__name__}: {problem}"}
+
+
+def _pinning() -> list[dict[str, Any]]:
+    from twinrun.controls.outcome import told
+
+    return told()
 
 
 def _ledger(watch: Watch) -> list[dict[str, Any]]:

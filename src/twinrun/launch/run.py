@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from twinrun.controls.outcome import noticed, refusals, remarks, strictly_missing
+from twinrun.controls.refusal import without_refused
+from twinrun.findings.finding import Finding
 from twinrun.launch.check import Screen
 from twinrun.launch.lockstep import advance
 from twinrun.launch.place import new_folder
@@ -39,6 +42,7 @@ class RunResult:
     seconds: float
     facts: dict[str, Any]
     output_tail: str | None = None
+    findings: tuple[Finding, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -48,6 +52,7 @@ class RunResult:
             "steps": self.steps,
             "exit_code": self.exit_code,
             "reason": self.reason,
+            "findings": [finding.as_json() for finding in self.findings],
             "controls": self.facts.get("controls", {}),
             "environment": self.facts.get("environment", {}),
             "notes": self.facts.get("notes", []),
@@ -58,7 +63,15 @@ class RunResult:
 def run_once(options: RunOptions, screen: Screen | None = None) -> RunResult:
     options.program.must_exist()
     folder = new_folder("run", options.folder)
-    screen = screen or Screen()
+    result = _run(options, folder, screen or Screen())
+    if options.pin is not None and (again := without_refused(options.pin, result.findings)) is not None:
+        said = [f"went on without op determinism: {finding.message}" for finding in result.findings]
+        result = _run(replace(options, pin=again), folder / "again", screen or Screen())
+        result.facts["notes"] = said + result.facts.get("notes", [])
+    return result
+
+
+def _run(options: RunOptions, folder: Path, screen: Screen) -> RunResult:
     environment: dict[str, str] = {}
     if options.pin is not None:
         from twinrun.controls.launch import launch_environment
@@ -93,9 +106,14 @@ def run_once(options: RunOptions, screen: Screen | None = None) -> RunResult:
     tail = twin.tail() if reason else None
     if twin.trouble is not None and twin.trouble.get("traceback"):
         tail = twin.trouble["traceback"]
+    facts = twin.end or {}
+    facts["notes"] = facts.get("notes", []) + remarks(options.pin, facts.get("controls", {}))
+    missing = strictly_missing(options.pin, facts.get("controls", {}))
+    if missing is not None and code == 0:
+        code, reason = 2, missing
     return RunResult(
         str(options.program), folder / "A", judge.steps, judge.frames, code, reason,
-        round(time.monotonic() - started, 3), twin.end or {}, tail,
+        round(time.monotonic() - started, 3), facts, tail, refusals(noticed([facts])),
     )  # fmt: skip
 
 

@@ -130,6 +130,7 @@ def run_as_text(result: RunResult, *, quiet: bool) -> str:
     lines = [f"recorded {result.steps} steps in {result.seconds:.1f} s"]
     if result.reason:
         lines.append(f"  {printable(result.reason)}")
+    lines += [f"  note: {printable(note)}" for note in result.facts.get("notes", [])]
     if result.output_tail:
         lines += ["  the program's last words:", *(f"    {printable(line)}" for line in result.output_tail.splitlines())]
     lines.append(f"recording: {result.recording}")

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import ops
 
 from twinrun.launch.watch import Block
 from twinrun.recording.digest import digest_array, digest_bytes
 
-EagerTensor = type(tf.constant(0))
+# By its name: making a tensor to ask for its type would start the runtime before the program configures it.
+EagerTensor = ops.EagerTensor
 _OPAQUE = (tf.variant, tf.resource)
 _POSITIONS = ("x", "y", "sample_weight")  # what Keras calls the members of a batch
 

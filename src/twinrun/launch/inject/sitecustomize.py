@@ -7,11 +7,12 @@ import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _here]
-sys.modules.pop("sitecustomize", None)
+_self = sys.modules.pop("sitecustomize", None)
 try:
     import sitecustomize  # noqa: F401  # the one this file stands in front of, where there is one
 except ImportError:
-    pass
+    if _self is not None:
+        sys.modules["sitecustomize"] = _self  # python, which is importing us, looks for the name
 
 if "TWINRUN_SPEC" in os.environ:
     from twinrun.launch.bootstrap import start
