@@ -69,7 +69,7 @@ class Fingerprint:
             "fingerprint": self.digest,
             "groups": self.groups(),
             "settings": self.settings,
-            "seconds": round(self.seconds, 2),
+            "seconds": self.seconds,
             "environment": self.environment.as_json(),
             "probes": [asdict(probe) for probe in self.probes],
         }

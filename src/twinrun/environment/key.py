@@ -78,7 +78,7 @@ def _framework(framework: dict[str, Any]) -> str:
 
 
 def _keras(framework: dict[str, Any]) -> str | None:
-    """`keras 3 on tensorflow`. Other minor versions gave the same bits: they are evidence, and not in the key."""
+    """`keras 3 on tensorflow`: other minor versions gave the same bits, so they are evidence, not key."""
     keras = framework.get("keras")
     if not isinstance(keras, dict):
         return None

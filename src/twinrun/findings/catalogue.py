@@ -230,6 +230,12 @@ _ENTRIES: dict[str, Entry] = _entries(
         "compare runs of the same commit, arguments and data",
     ),
     (
+        "TW507",
+        "process-settings",
+        "A setting of the process that programs follow differs: hash seed, locale, encoding or time zone.",
+        "set PYTHONHASHSEED, LC_ALL and TZ to the same values in both environments, before Python starts",
+    ),
+    (
         "TW601",
         "worker-count",
         "The result depends on the number of workers or replicas.",

@@ -1,7 +1,7 @@
 """Runs the probes of a numeric fingerprint: `python -m twinrun.adapters.tensorflow.fingerprint SETTINGS`.
 
-Prints a line of JSON for the environment, then one before and one after each probe, so that what was learnt is
-not lost when a probe takes the process down.
+Prints a line of JSON for the environment, then one before and one after each probe, so that what was learnt
+is not lost when a probe takes the process down.
 """
 
 from __future__ import annotations
