@@ -1,8 +1,9 @@
-"""Which settings of a machine change the bits of a seeded, deterministic training run? The environment key is made of those.
+"""Which settings change the bits of a seeded, deterministic training run? The key is made of those.
 
-Each row starts the same small programs in a fresh process with one thing changed and compares the digests of what they
-end with. `python benchmarks/environment_key.py` prints the table of docs/explanation/environment-key.md; `--only WORD`
-runs a part of it, `--python PATH` adds a row for the interpreter of another virtual environment.
+Each row starts the same small programs in a fresh process with one thing changed, and compares the digests of
+what they end with. `python benchmarks/environment_key.py` prints the table of
+docs/explanation/environment-key.md; `--only WORD` runs a part of it, `--python PATH` and `--path FOLDER` add
+rows for another interpreter and for other packages.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 WORKLOADS = ("convnet", "mlp", "bfloat16", "numpy")
 
@@ -39,7 +41,7 @@ class Outcome:
     """The digests a variant ended with, or why it has none."""
 
     variant: Variant
-    digests: dict[str, str] | None
+    digests: dict[str, str]
     error: str = ""
 
 
@@ -187,7 +189,10 @@ def variants(pythons: list[str], folders: list[str]) -> list[Variant]:
 
 def numpy_features() -> str:
     """The instruction sets NumPy found here, to be switched off."""
-    script = "import numpy._core._multiarray_umath as m; print(' '.join(k for k in m.__cpu_dispatch__ if m.__cpu_features__.get(k)))"
+    script = (
+        "import numpy._core._multiarray_umath as m;"
+        "print(' '.join(k for k in m.__cpu_dispatch__ if m.__cpu_features__.get(k)))"
+    )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     return found.stdout.strip()
 
@@ -199,12 +204,23 @@ NUDGE = r"""
 #include <stdlib.h>
 #include <string.h>
 static int on(const char *which) { const char *v = getenv("NUDGE"); return v && strcmp(v, which) == 0; }
-#define ONE(t, f, w, next) t f(t x) { static t (*real)(t); if (!real) real = dlsym(RTLD_NEXT, #f); t y = real(x); return on(w) ? next(y, (t)INFINITY) : y; }
-#define TWO(t, f, w, next) t f(t x, t e) { static t (*real)(t, t); if (!real) real = dlsym(RTLD_NEXT, #f); t y = real(x, e); return on(w) ? next(y, (t)INFINITY) : y; }
+#define ONE(t, f, w, next) \
+  t f(t x) { \
+    static t (*real)(t); \
+    if (!real) real = dlsym(RTLD_NEXT, #f); \
+    t y = real(x); \
+    return on(w) ? next(y, (t)INFINITY) : y; \
+  }
+#define TWO(t, f, w, next) \
+  t f(t x, t e) { \
+    static t (*real)(t, t); \
+    if (!real) real = dlsym(RTLD_NEXT, #f); \
+    t y = real(x, e); \
+    return on(w) ? next(y, (t)INFINITY) : y; \
+  }
+#define ONEF(f) ONE(float, f, "rest", nextafterf)
 TWO(float, powf, "pow", nextafterf) TWO(double, pow, "pow", nextafter)
-ONE(float, expf, "rest", nextafterf) ONE(float, logf, "rest", nextafterf) ONE(float, tanhf, "rest", nextafterf)
-ONE(float, log1pf, "rest", nextafterf) ONE(float, expm1f, "rest", nextafterf) ONE(float, erff, "rest", nextafterf)
-ONE(float, sinf, "rest", nextafterf) ONE(float, cosf, "rest", nextafterf)
+ONEF(expf) ONEF(logf) ONEF(tanhf) ONEF(log1pf) ONEF(expm1f) ONEF(erff) ONEF(sinf) ONEF(cosf)
 ONE(double, exp, "rest", nextafter) ONE(double, log, "rest", nextafter)
 """
 
@@ -235,14 +251,14 @@ def run(variant: Variant) -> Outcome:
     options = json.dumps({**REFERENCE, **variant.options})
     command = [*variant.prefix, variant.python, __file__, "--child", options]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
-    last = done.stdout.strip().splitlines()[-1:] or [""]
-    try:
-        return Outcome(variant, json.loads(last[0]))
-    except json.JSONDecodeError:
-        return Outcome(variant, None, (done.stderr.strip().splitlines() or ["no output"])[-1][:160])
+    digests: dict[str, str] = {}
+    for line in done.stdout.splitlines():
+        if line.startswith('{"'):
+            digests.update(json.loads(line))
+    return Outcome(variant, digests, (done.stderr.strip().splitlines() or ["no output"])[-1][:160])
 
 
-def child(options: dict[str, object]) -> dict[str, str]:
+def child(options: dict[str, object]) -> None:
     """The workloads, one after the other, in this process."""
     import tensorflow as tf
 
@@ -255,9 +271,10 @@ def child(options: dict[str, object]) -> dict[str, str]:
         tf.config.optimizer.set_experimental_options(options["optimizer"])
     if "tf32" in options:
         tf.config.experimental.enable_tensor_float_32_execution(options["tf32"])
-    done = {kind: train(tf, kind, options) for kind in ("convnet", "mlp", "bfloat16")}
-    done["numpy"] = numpy_digest()
-    return {**done, "versions": versions(tf)}
+    # One line for each: what was learnt is not lost when a later one takes the process down.
+    print(json.dumps({"versions": versions(tf)}), flush=True)
+    for kind in ("convnet", "mlp", "numpy", "bfloat16"):
+        print(json.dumps({kind: numpy_digest() if kind == "numpy" else train(tf, kind, options)}), flush=True)
 
 
 def train(tf: object, kind: str, options: dict[str, object]) -> str:
@@ -324,11 +341,12 @@ def numpy_digest() -> str:
     return xxhash.xxh3_64(b"".join(np.ascontiguousarray(p).tobytes() for p in parts)).hexdigest()
 
 
-def versions(tf: object) -> str:
+def versions(tf: Any) -> str:
     import keras
     import numpy as np
 
-    return f"Python {platform.python_version()}, TensorFlow {tf.__version__}, Keras {keras.__version__}, NumPy {np.__version__}"  # type: ignore[attr-defined]
+    packages = f"TensorFlow {tf.__version__}, Keras {keras.__version__}, NumPy {np.__version__}"
+    return f"Python {platform.python_version()}, {packages}"
 
 
 def main() -> None:
@@ -343,13 +361,13 @@ def main() -> None:
     )
     given = parser.parse_args()
     if given.child:
-        print(json.dumps(child(json.loads(given.child))))
+        child(json.loads(given.child))
         return
     reference = run(Variant("reference", "2 threads"))
-    if reference.digests is None:
+    if "numpy" not in reference.digests:
         sys.exit(f"the reference did not run: {reference.error}")
     print(
-        f"reference: {reference.digests['versions']}, {platform.machine()}, {os.cpu_count()} CPUs, 2 + 2 threads\n"
+        f"reference: {reference.digests['versions']}, {platform.machine()}, {os.cpu_count()} CPUs, 2 threads\n"
     )
     print(
         "| field | setting | convnet | MLP | MLP in bfloat16 | NumPy |\n|---|---|---|---|---|---|", flush=True
@@ -361,24 +379,23 @@ def main() -> None:
         name = json.dumps(variant.against)
         if name not in references:
             references[name] = run(Variant("reference", name, options=variant.against))
-        print(row(run(variant), references[name].digests or {}), flush=True)
+        print(row(run(variant), references[name].digests), flush=True)
 
 
 def row(outcome: Outcome, reference: dict[str, str]) -> str:
     """One line of the table: `same` or `other bits`, workload by workload."""
-    variant = outcome.variant
-    if outcome.digests is None:
+    variant, digests = outcome.variant, outcome.digests
+    if "versions" not in digests:
         return f"| {variant.field} | {variant.setting} | did not run: {outcome.error} | | | |"
-    setting = (
-        f"`{variant.setting}`"
-        if variant.setting not in (variant.python, variant.env.get("PYTHONPATH"))
-        else outcome.digests["versions"]
-    )
-    cells = [
-        "same" if outcome.digests[w] == reference.get(w) else f"other bits (`{outcome.digests[w][:4]}`)"
-        for w in WORKLOADS
-    ]
-    return f"| {variant.field} | {setting} | {' | '.join(cells)} |"
+    by_version = variant.setting in (variant.python, variant.env.get("PYTHONPATH"))
+    cells = [digests["versions"] if by_version else f"`{variant.setting}`"]
+    for workload in WORKLOADS:
+        if workload not in digests:
+            cells.append("the process died")
+        else:
+            same = digests[workload] == reference.get(workload)
+            cells.append("same" if same else f"other bits (`{digests[workload][:4]}`)")
+    return f"| {variant.field} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ others are rendered."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -162,9 +163,9 @@ def with_hashes(lock: Lock, timeout: float = 600.0) -> Lock:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
             found = _hashes_of(json.loads(report.read_text())) if done.returncode == 0 else {}
-            problem = mask((done.stderr.strip().splitlines() or ["pip failed"])[-1])
+            problem = _without_addresses((done.stderr.strip().splitlines() or ["pip failed"])[-1])
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            found, problem = {}, mask(str(error))
+            found, problem = {}, _without_addresses(str(error))
     if not found:
         return replace(lock, hashes=f"unavailable: pip could not name the archives ({problem})")
     packages = tuple(replace(package, hashes=found.get(package.name, ())) for package in lock.packages)
@@ -175,6 +176,11 @@ def with_hashes(lock: Lock, timeout: float = 600.0) -> Lock:
     return replace(
         lock, packages=packages, hashes=said + (f"; none for {', '.join(missing)}" if missing else "")
     )
+
+
+def _without_addresses(text: str) -> str:
+    """What pip complained of, without the index it asked: where packages come from is the user's affair."""
+    return mask(re.sub(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+", "[address]", text))
 
 
 def _hashes_of(report: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -76,13 +76,8 @@ def _take_one(
             raise NotComparable(f"the probes could not be run: {death}")
         probes.append(replace(told.under_way, error=f"the process died of it: {death}"))
     assert environment is not None
-    in_use, seconds = (
-        environment.get("framework", "intra_op_threads", 0),
-        round(time.monotonic() - started, 2),
-    )
-    return Fingerprint(
-        environment, tuple(probes), {**settings, "threads": in_use}, time.monotonic() - started
-    )
+    settings = {**settings, "threads": environment.get("framework", "intra_op_threads", 0)}
+    return Fingerprint(environment, tuple(probes), settings, round(time.monotonic() - started, 2))
 
 
 def _listen(
