@@ -18,7 +18,8 @@ from twinrun.recording.digest import digest_array
 if TYPE_CHECKING:
     from twinrun.adapters.tensorflow.observer import Observer
 
-_BATCHES = "_twinrun_batches"  # on a graph: elements drawn there, symbolically
+# Elements drawn, symbolically, in a loop body that is being traced: by graph, until the callback takes them.
+_drawn: dict[int, list[Any]] = {}
 
 
 def depth() -> int:
@@ -41,7 +42,7 @@ def drew(element: Any) -> bool:
     """An element drawn inside a loop is remembered for the callback of its step. False when not in a loop."""
     if depth() == 0:
         return False
-    ops.get_default_graph().__dict__.setdefault(_BATCHES, []).append(element)
+    _drawn.setdefault(id(ops.get_default_graph()), []).append(element)
     return True
 
 
@@ -55,8 +56,8 @@ def insert(observer: Observer, call: tuple[Any, Any, Any] | None) -> None:
         return
     from twinrun.adapters.tensorflow.observer import named_arguments
 
-    graph = ops.get_default_graph()
-    batch = [leaf for element in graph.__dict__.pop(_BATCHES, []) for leaf in leaves(element)]
+    drawn = _drawn.pop(id(ops.get_default_graph()), [])
+    batch = [leaf for element in drawn for leaf in leaves(element)]
     if call is not None:
         known = {id(leaf) for _, leaf in batch}
         batch += [pair for pair in named_arguments(*call) if id(pair[1]) not in known]

@@ -31,7 +31,10 @@ class Updater:
 
     def iterations(self) -> Any:
         """The tf.Variable that counts its updates."""
-        variable = getattr(self._optimizer(), "iterations", None)
+        optimizer = self._optimizer()
+        if getattr(optimizer, "_iterations", self) is None:  # old optimizers would create it when asked
+            return None
+        variable = getattr(optimizer, "iterations", None)
         return getattr(variable, "value", variable) if not hasattr(variable, "_handle") else variable
 
     def advance(self) -> int:
@@ -59,7 +62,7 @@ class Observer:
         self.variables = Variables()
         self.steps = Steps(watch, self._state, self._newborn)
         self.pending: list[Block] = []  # seen since the last update, on the way to the next
-        self.pending_graph: list[Block] = []  # drawn inside a training call
+        self.pending_graph: list[tuple[int, Block]] = []  # drawn inside a training call, by place in its graph
         self.scope = 0  # inside a framework's own training call (fit)
         self.outermost: Call | None = None
         self.elements = 0
@@ -176,6 +179,8 @@ class Observer:
                 call.sources = trained
             if trained and not self.steps.open:
                 self.steps.about_to_update(())
+            if trained and not self._updaters:
+                self._changed(trained)
             return
         if not self._updaters:
             self._close_by_hand()
@@ -221,20 +226,23 @@ class Observer:
             if drawn is not None:
                 self.pending.append(drawn)
 
-    def drew_in_graph(self, names: tuple[str, ...], arrays: list[Any]) -> None:
+    def drew_in_graph(self, slot: int, names: tuple[str, ...], arrays: list[Any]) -> None:
         training = self.scope or (self.outermost is not None and self.outermost.updaters)
         if training and self.watch.alive:
             with self.watch.lock:
                 digests = [digest_array(array) for array in arrays]
-                self.pending_graph.append(Block("batch", names, digests, lambda number: arrays[number]))
+                self.pending_graph.append((slot, Block("batch", names, digests, lambda number: arrays[number])))
 
     def _take(self, fed: list[tuple[str, Any]]) -> None:
         """What was pending belongs to the update that was just made. Where the training call was handed tensors,
         those are its batch, and what was iterated elsewhere (validation, say) is not."""
         given = _named_block(fed)
-        for one in [*self.pending, *self.pending_graph]:
-            if given is None or one.phase != "batch" or one in self.pending_graph:
+        for one in self.pending:
+            if given is None or one.phase != "batch":
                 self.watch.add(one)
+        # Replicas draw at the same time: the place in the graph gives them an order, their arrival does not.
+        for _, one in sorted(self.pending_graph, key=lambda drawn: drawn[0]):
+            self.watch.add(one)
         if given is not None:
             self.watch.add(given)
         self.pending, self.pending_graph = [], []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -16,6 +17,8 @@ from twinrun.errors import TwinrunError
 
 if TYPE_CHECKING:
     from twinrun.adapters.tensorflow.observer import Observer
+
+_slots = count()  # places in graphs where elements are drawn
 
 
 class MissingPatchPoint(TwinrunError):
@@ -31,6 +34,8 @@ def install(observer: Observer) -> None:
     patch("tensorflow.python.eager.backprop:GradientTape.gradient", _gradient(observer))
     # Elements drawn from a dataset, eagerly or inside a training function.
     patch("tensorflow.python.data.ops.iterator_ops:OwnedIterator._next_internal", _next(observer))
+    # Loops over a dataset inside a tf.function draw optional elements and unwrap them in the loop's body.
+    patch("tensorflow.python.data.ops.optional_ops:_OptionalImpl.get_value", _value)
     # TensorFlow's own optimizers of the first generation, which some custom loops still use.
     patch("tensorflow.python.training.optimizer:Optimizer.apply_gradients", _apply(observer))
 
@@ -118,14 +123,25 @@ def _drew(observer: Observer, element: Any) -> None:
     elif not loops.drew(element):
         named = [(name, leaf) for name, leaf in leaves(element) if leaf.dtype not in (tf.variant, tf.resource)]
         names = tuple(name for name, _ in named)
+        slot = next(_slots)
 
         def seen(*arrays: Any) -> None:
             try:
-                observer.drew_in_graph(names, list(arrays))
+                observer.drew_in_graph(slot, names, list(arrays))
             except Exception as problem:
                 observer.watch.trouble(problem)
 
         tf.numpy_function(seen, [leaf for _, leaf in named], [], stateful=True)
+
+
+def _value(original: Callable[..., Any]) -> Callable[..., Any]:
+    def get_value(self: Any, name: Any = None) -> Any:
+        element = original(self, name=name)
+        if not context.executing_eagerly():
+            loops.drew(element)
+        return element
+
+    return get_value
 
 
 def _apply(observer: Observer) -> Callable[..., Any]:

@@ -31,7 +31,8 @@ def probe_tensor(watch: Watch, name: str, tensor: Any) -> bool:
 
     def callback(*arrays: Any) -> None:
         values = list(arrays)
-        observer.pending_graph.append(Block("probe", names, [digest_array(a) for a in values], lambda n: values[n]))
+        seen = Block("probe", names, [digest_array(a) for a in values], lambda n: values[n])
+        observer.pending_graph.append((0, seen))
 
     tf.numpy_function(callback, [leaf for _, leaf in parts], [], stateful=True)
     return True

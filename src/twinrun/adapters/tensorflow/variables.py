@@ -49,7 +49,7 @@ class Variables:
 
     def note(self, variable: Any) -> None:
         """A variable was made. `held` keeps it to the end of a program that never trains: there is no other look at it."""
-        if self.ignore:
+        if self.ignore or type(variable).__name__ == "_UnreadVariable":  # a second name for a variable we know
             return
         self._tracked.append(Tracked(weakref.ref(variable, self._gone), user_site(), len(self._tracked)))
         self._stale = True
@@ -114,13 +114,19 @@ class Variables:
 
 def read(variable: Any) -> np.ndarray | None:
     """The variable's own memory, not copied. Whoever keeps it makes TensorFlow copy at the next update."""
+    if not isinstance(variable._handle, EagerTensor):  # made inside a tf.function that is still being traced
+        return None
     try:
         tensor = pywrap_tfe.TFE_Py_FastPathExecute(
             context.context(), "ReadVariableOp", None, variable._handle, "dtype", variable._dtype.as_datatype_enum
         )
     except (tf.errors.FailedPreconditionError, tf.errors.NotFoundError):  # not initialised yet, or gone
         return None
-    return np.asarray(tensor._numpy()) if tensor.dtype not in (tf.variant, tf.resource) else None
+    if tensor.dtype in (tf.variant, tf.resource):
+        return None
+    array = np.asarray(tensor._numpy())
+    # A variable that a tf.function has made and not yet initialised reads as empty.
+    return None if array.size == 0 and _size(variable) else array
 
 
 def _reader(members: list[Tracked]) -> Callable[[int], np.ndarray | None]:
