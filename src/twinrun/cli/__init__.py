@@ -18,6 +18,9 @@ VERBS: dict[str, tuple[str, str]] = {
     "diff": ("twinrun.cli.diff:diff", "Compare two recordings."),
     "env": ("twinrun.cli.env:env", "Show the environment, compare two, write or check a lock."),
     "fingerprint": ("twinrun.cli.fingerprint:fingerprint", "Take this machine's numeric fingerprint, and compare."),
+    "explain": ("twinrun.cli.explain:explain", "Explain a code: what it is, why it matters, what to write instead."),
+    "doctor": ("twinrun.cli.doctor:doctor", "Show what is pinned, as read back, and what is not."),
+    "cost": ("twinrun.cli.cost:cost", "Measure what each control costs a program."),
 }
 
 

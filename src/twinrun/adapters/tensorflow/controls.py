@@ -5,9 +5,7 @@ Nothing here starts TensorFlow's runtime: the program may still choose devices a
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
@@ -324,26 +322,6 @@ def read_device(request: PinRequest | None) -> Reading:
     return Reading(state, "twinrun", True)
 
 
-def inter_op_pool() -> int | None:
-    """The threads that TensorFlow's inter-op pool really has, where the system names its threads."""
-    try:
-        names = [task.joinpath("comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
-    except OSError:
-        return None
-    return names.count("tf_Compute") or None
-
-
-def _checked_inter_op(read: Callable[[PinRequest | None], Reading]) -> Callable[[PinRequest | None], Reading]:
-    def checked(request: PinRequest | None) -> Reading:
-        reading, real = read(request), inter_op_pool()
-        if real is not None and real != reading.state and sys.platform == "linux":
-            why = f"{reading.state} were configured, but {real} are running"
-            return Reading(real, "program", False, why)
-        return reading
-
-    return checked
-
-
 _threading = tf.config.threading
 ACTIONS: dict[str, Actions] = {
     "tensorflow-seed": Actions(read_seed, apply_seed),
@@ -357,10 +335,8 @@ ACTIONS: dict[str, Actions] = {
         _apply_threads(settings.intra_op_threads, _threading.set_intra_op_parallelism_threads),
     ),
     "inter-op-threads": Actions(
-        _checked_inter_op(
-            _read_threads(
-                "inter-op-threads", "TF_NUM_INTEROP_THREADS", _threading.get_inter_op_parallelism_threads
-            )
+        _read_threads(
+            "inter-op-threads", "TF_NUM_INTEROP_THREADS", _threading.get_inter_op_parallelism_threads
         ),
         _apply_threads(settings.inter_op_threads, _threading.set_inter_op_parallelism_threads),
     ),

@@ -1,0 +1,107 @@
+"""`twinrun cost`: what determinism costs a program, for each control and for all of them together."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from twinrun.cli.options import RunningVerb, program_arguments, seconds, the_pin, the_program
+from twinrun.errors import UsageError
+
+if TYPE_CHECKING:
+    from twinrun.controls.cost import CostReport
+
+
+@click.command(cls=RunningVerb)
+@click.option(
+    "--controls", metavar="LIST", help="Only these, separated by commas; all that are used by default."
+)
+@click.option("--steps", type=click.IntRange(min=8), default=60, show_default=True, help="Steps of each run.")
+@click.option("--rounds", type=click.IntRange(min=2), default=3, show_default=True, help="Times each is run.")
+@click.option("--pin", metavar="[=SEED]", help="The pin to measure: --pin=threads=1, say.")
+@click.option(
+    "--timeout", callback=seconds, metavar="TIME", help="Give up on a run after this long (90s, 5m)."
+)
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@program_arguments
+def cost(
+    *,
+    program: tuple[str, ...],
+    module: str | None,
+    controls: str | None,
+    steps: int,
+    rounds: int,
+    pin: str | None,
+    timeout: float | None,
+    output_format: str,
+    quiet: bool,
+) -> None:
+    """Measure what each control costs PROGRAM, and all of them together.
+
+    Plain and pinned runs take turns; the first quarter of the steps of each is left out as warm-up. The whole
+    takes as long as rounds x (controls + 3) runs of that many steps."""
+    from twinrun.controls.cost import CostOptions, measure
+
+    chosen = _chosen(controls)
+    options = CostOptions(
+        the_program(program, module),
+        the_pin(pin if pin is not None else "default"),
+        chosen,
+        steps,
+        rounds,
+        timeout,
+    )
+    options.program.must_exist()
+    report = measure(options, lambda text: None if quiet else print(text, file=sys.stderr, flush=True))
+    if output_format == "json":
+        click.echo(json.dumps(report.as_json(), indent=1))
+    else:
+        click.echo("\n".join(as_text(report)))
+
+
+def _chosen(controls: str | None) -> tuple[str, ...] | None:
+    from twinrun.controls.catalogue import NAMES
+
+    if controls is None:
+        return None
+    names = tuple(name.strip() for name in controls.split(",") if name.strip())
+    unknown = [name for name in names if name not in NAMES]
+    if unknown or not names:
+        raise UsageError(
+            f"no such control: {', '.join(unknown) or controls!r}", hint=f"there are {', '.join(NAMES)}"
+        )
+    return names
+
+
+def as_text(report: CostReport) -> Iterator[str]:
+    yield f"{report.program}: {_time(report.plain_seconds)} a step, plain"
+    yield (
+        f"  median of {report.steps} steps in each of {report.rounds} rounds, after {report.warm_up} "
+        f"of warm-up; plain against plain: ± {report.noise:.1%}"
+    )
+    yield ""
+    yield f"  {'control':<22} {'a step':>10} {'cost':>8} {'spread':>9}"
+    for cost in report.costs:
+        mark = "" if report.measurable(cost) else "  not measurable"
+        spread = f"± {cost.spread:.1%}"
+        yield f"  {cost.name:<22} {_time(cost.seconds):>10} {cost.share:>+8.1%} {spread:>9}{mark}"
+    for name, why in report.failed:
+        yield f"  {name:<22} {why}"
+    yield ""
+    for cost in report.costs:
+        if report.measurable(cost) or cost.name == "together":
+            yield report.sentence(cost)
+    free = [cost.name for cost in report.costs if not report.measurable(cost) and cost.name != "together"]
+    if free:
+        yield f"no measurable cost here: {', '.join(free)}"
+    if report.unused:
+        yield f"not used by this program, and not measured: {', '.join(report.unused)}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"

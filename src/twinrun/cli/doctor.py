@@ -1,0 +1,115 @@
+"""`twinrun doctor`: every control as read back, who set it, what it protects, what is missing, how to set
+it."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from twinrun.cli.options import RunningVerb, program_arguments, seconds, the_pin, the_program
+
+if TYPE_CHECKING:
+    from twinrun.controls.doctor import Examination
+
+_WIDTH = 110
+
+
+@click.command(cls=RunningVerb)
+@click.option(
+    "--pin", metavar="[=SEED]", envvar="TWINRUN_PIN", help="Examine the process as this would pin it."
+)
+@click.option("--timeout", callback=seconds, metavar="TIME", help="Give up after this long (90s, 5m).")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@program_arguments
+@click.pass_context
+def doctor(
+    ctx: click.Context,
+    *,
+    program: tuple[str, ...],
+    module: str | None,
+    pin: str | None,
+    timeout: float | None,
+    output_format: str,
+) -> None:
+    """Show what is pinned, as read back from the process itself.
+
+    With a PROGRAM: in its own process, after its imports, its own settings and its first training step.
+    Without: in a bare process of this machine. Exits 2 when --pin=strict asks for what is not there.
+    """
+    from twinrun.controls.doctor import examine_machine, examine_program
+
+    request = the_pin(pin)
+    if program or module:
+        found = examine_program(the_program(program, module), request, timeout)
+    else:
+        found = examine_machine(request)
+    if output_format == "json":
+        click.echo(json.dumps(found.as_json(), indent=1, default=str))
+    else:
+        click.echo("\n".join(as_text(found)))
+    ctx.exit(found.exit_code)
+
+
+def as_text(found: Examination) -> Iterator[str]:
+    versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
+    yield f"{found.subject}{f' ({versions})' if versions else ''}"
+    for name, entry in found.controls.items():
+        yield ""
+        yield from _control(name, entry)
+    yield ""
+    yield _summary(found)
+    for note in found.notes:
+        yield f"note: {note}"
+
+
+def _control(name: str, entry: Mapping[str, Any]) -> Iterator[str]:
+    mark = "ok" if entry["ok"] else "--"
+    if not entry["used"]:
+        mark = "  "
+    yield f"{mark}  {name:<22} {plain(entry['state'])}"
+    yield from _said("set by", _who(entry))
+    yield from _said("protects", entry["protects"])
+    if not entry["ok"]:
+        yield from _said("missing", entry["why_not"] or "it is not as it was asked to be")
+        yield from _said("set it", f"{entry['how']}; {entry['moment']}")
+    elif entry["changed"]:
+        yield from _said("changed", f"the program set it itself; {plain(entry['requested'])} was asked for")
+
+
+def _who(entry: Mapping[str, Any]) -> str:
+    who = {"default": "nobody", "environment": "the environment", "program": "the program"}
+    place = f", {_short(entry['place'])}" if entry.get("place") else ""
+    return f"{who.get(entry['set_by'], entry['set_by'])}{place}"
+
+
+def _short(place: str) -> str:
+    return place.removeprefix(f"{Path.cwd()}{os.sep}")
+
+
+def _said(label: str, text: str) -> Iterator[str]:
+    head = f"      {label:<9} "
+    yield from textwrap.wrap(text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
+
+
+def plain(state: Any) -> str:
+    """A state in words: `seed 7, drawn 12`."""
+    if isinstance(state, Mapping):
+        return ", ".join(f"{key} {plain(value)}" for key, value in state.items())
+    if isinstance(state, (list, tuple)):
+        return " ".join(plain(value) for value in state) or "none"
+    return str(state)
+
+
+def _summary(found: Examination) -> str:
+    used = [name for name, entry in found.controls.items() if entry["used"]]
+    if not found.missing:
+        return f"all {len(used)} controls in use here hold"
+    holding = f"{len(used) - len(found.missing)} of {len(used)} controls in use here hold"
+    remedy = "" if found.request is not None else "; --pin sets them from outside, the program unchanged"
+    return f"{holding}; missing: {', '.join(found.missing)}{remedy}"
