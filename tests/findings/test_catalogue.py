@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from twinrun.errors import TwinrunError
-from twinrun.findings.catalogue import FAMILIES, all_entries, finding, lookup, page
+from twinrun.findings.catalogue import FAMILIES, Entry, all_entries, finding, lookup, page
 
 ROOT = Path(__file__).parent.parent.parent
 # Codes never change once they are out: a name that disappears from here is a broken promise.
@@ -95,9 +95,10 @@ def test_an_unknown_code_is_refused_with_the_nearest_ones(wanted: str, near: str
     assert near in (caught.value.hint or "")
 
 
-def test_an_unknown_code_that_is_near_to_none_gets_the_listing_as_a_hint() -> None:
+@pytest.mark.parametrize("wanted", ["zzzzzz", "TW999", ""])
+def test_an_unknown_code_that_is_near_to_none_gets_the_listing_as_a_hint(wanted: str) -> None:
     with pytest.raises(TwinrunError) as caught:
-        lookup("zzzzzz")
+        lookup(wanted)
     assert caught.value.hint == "`twinrun explain` lists every code"
 
 
@@ -120,9 +121,9 @@ def test_a_finding_cannot_be_made_with_a_code_that_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize("entry", all_entries(), ids=lambda entry: entry.code)
-def test_every_code_has_a_page_with_what_why_example_and_instead(entry: object) -> None:
-    text = page(entry.code)  # type: ignore[attr-defined]
-    assert text.startswith(f"# {entry.name} ({entry.code})\n")  # type: ignore[attr-defined]
+def test_every_code_has_a_page_with_what_why_example_and_instead(entry: Entry) -> None:
+    text = page(entry.code)
+    assert text.startswith(f"# {entry.name} ({entry.code})\n")
     sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert sections == ["What it is", "Why it breaks repeatability", "Example", "Instead"]
     assert "```python" in text.split("## Example")[1].split("## Instead")[0]

@@ -6,6 +6,7 @@ nothing but the standard library, so that the audits, the twins and the command 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -306,14 +307,23 @@ def page(code: str) -> str:
 
 
 def nearest(code: str) -> tuple[Entry, ...]:
-    """The entries whose code or name looks most like this one, best first."""
-    codes = get_close_matches(code.strip().upper(), _ENTRIES, n=3, cutoff=0.6)
-    names = get_close_matches(_as_name(code), _CODES_BY_NAME, n=3, cutoff=0.5)
-    found = [*codes, *(_CODES_BY_NAME[name] for name in names)]
-    if not found:  # a word that is part of names: "shuffle", "seed"
+    """The entries whose code or name looks most like this one, best first, three at most."""
+    number = re.fullmatch(r"(?:TW)?(\d{1,4})", code.strip().upper())
+    if number:
+        near = [(_distance(number[1], known[2:]), known) for known in _ENTRIES]
+        found = [known for distance, known in sorted(near) if distance < (True, True, 0)]
+    else:
         word = _as_name(code)
         found = [_CODES_BY_NAME[name] for name in _CODES_BY_NAME if len(word) > 2 and word in name]
-    return tuple(_ENTRIES[found_code] for found_code in dict.fromkeys(found))
+        found += [_CODES_BY_NAME[name] for name in get_close_matches(word, _CODES_BY_NAME, n=3, cutoff=0.5)]
+    return tuple(_ENTRIES[found_code] for found_code in list(dict.fromkeys(found))[:3])
+
+
+def _distance(wanted: str, known: str) -> tuple[bool, bool, int]:
+    """Nearest: the same digits swapped, or one left out; then the same family, by number."""
+    left_out = any(wanted == known[:i] + known[i + 1 :] for i in range(len(known)))
+    slipped = left_out or sorted(wanted) == sorted(known)
+    return not slipped, wanted[0] != known[0], abs(int(wanted) - int(known))
 
 
 def _as_name(text: str) -> str:

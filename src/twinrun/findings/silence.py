@@ -115,7 +115,7 @@ def _statement(source: str, line: int) -> tuple[int, int]:
 
 
 def _comment(source_line: str) -> str:
-    """The comment of one line; a `#` inside a string is none. A line that is part of a string is taken as text."""
+    """The comment of one line. A `#` inside a string is none, and neither is prose in a long string."""
     if "#" not in source_line:
         return ""
     try:
