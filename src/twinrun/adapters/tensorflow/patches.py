@@ -36,6 +36,8 @@ def install(observer: Observer) -> None:
     patch("tensorflow.python.data.ops.iterator_ops:OwnedIterator._next_internal", _next(observer))
     # Loops over a dataset inside a tf.function draw optional elements and unwrap them in the loop's body.
     patch("tensorflow.python.data.ops.optional_ops:_OptionalImpl.get_value", _value)
+    # Loops over a whole dataset inside a tf.function become a scan of the dataset.
+    patch("tensorflow.python.data.ops.dataset_autograph:_general_purpose_scan", _loop_body)
     # TensorFlow's own optimizers of the first generation, which some custom loops still use.
     patch("tensorflow.python.training.optimizer:Optimizer.apply_gradients", _apply(observer))
 
@@ -142,6 +144,18 @@ def _value(original: Callable[..., Any]) -> Callable[..., Any]:
         return element
 
     return get_value
+
+
+def _loop_body(original: Callable[..., Any]) -> Callable[..., Any]:
+    def scan(dataset: Any, state: Any, function: Any) -> Any:
+        @tf.autograph.experimental.do_not_convert  # what it wraps has been converted already
+        def body(loop_state: Any, element: Any) -> Any:
+            loops.drew(element)
+            return function(loop_state, element)
+
+        return original(dataset, state, body)
+
+    return scan
 
 
 def _apply(observer: Observer) -> Callable[..., Any]:
