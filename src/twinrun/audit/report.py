@@ -1,0 +1,188 @@
+"""From origins that reached training to findings: which of them stand, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from twinrun.audit.marks import Origin
+from twinrun.audit.world import PYTHON, STREAM_NAMES, STREAMS, SeedEvent, World
+from twinrun.findings.catalogue import finding, lookup
+from twinrun.findings.finding import Finding
+
+# One missing seed is one finding per file, however many draws it leaves unseeded.
+_ONE_SEED = frozenset({"TW101", "TW102", "TW104", "TW105"})
+# tf.data keeps the order, and calls such functions one at a time, when op determinism is on.
+_CURED_BY_OP_DETERMINISM = frozenset({"TW202", "TW203", "TW204"})
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A finding with what is needed to fold it together with its like."""
+
+    finding: Finding
+    group: tuple[str, str, str] | None
+    when: int
+
+
+def reported(world: World) -> list[Reported]:
+    """The findings of one program, one for each place."""
+    found: dict[tuple[str, str, int], Reported] = {}
+    for origin in sorted(world.origins.values(), key=lambda each: each.when):
+        if not _stands(world, origin):
+            continue
+        late = _seeded_later(world, origin)
+        code = "TW106" if late is not None else origin.code
+        made = finding(
+            code,
+            _message(world, origin, late),
+            file=origin.file,
+            line=origin.line,
+            evidence=_evidence(world, origin, late),
+            fix=lookup(code).advice,
+        )
+        group = (code, origin.code, origin.file) if origin.stream and origin.code in _ONE_SEED else None
+        found.setdefault((code, origin.file, origin.line), Reported(made, group, origin.when))
+    return list(found.values())
+
+
+def fold(all_reported: Iterable[Reported]) -> list[Finding]:
+    """Findings by place; draws that one seed would mend become one finding that names the other lines."""
+    groups: dict[object, list[Reported]] = {}
+    for each in all_reported:
+        key: object = each.group if each.group is not None else (each.finding.code, each.finding.place)
+        groups.setdefault(key, []).append(each)
+    folded: list[Finding] = []
+    for members in groups.values():
+        first, *others = sorted(members, key=lambda each: each.when)
+        lines = sorted(
+            {each.finding.line for each in others if each.finding.line != first.finding.line} - {None}
+        )
+        evidence = first.finding.evidence
+        if lines:
+            shown = ", ".join(str(line) for line in lines[:8]) + (", …" if len(lines) > 8 else "")
+            evidence = (*evidence, f"the same goes for line{'s' if len(lines) > 1 else ''} {shown}")
+        folded.append(replace(first.finding, evidence=evidence))
+    return sorted(folded, key=lambda each: (each.file or "", each.line or 0, each.code))
+
+
+# -- what stands --------------------------------------------------------------------------------------
+
+
+def _stands(world: World, origin: Origin) -> bool:
+    if origin.reached is None or origin.cancelled:
+        return False
+    if (
+        world.op_determinism is not None
+        and origin.code in _CURED_BY_OP_DETERMINISM
+        and (origin.raced or origin.code == "TW202")
+    ):
+        return False
+    if origin.code == "TW301" and world.hash_seed_works:
+        return False
+    if origin.covered_by is not None and _stands(world, origin.covered_by):
+        return False
+    return not (origin.deferred and _seed_after(world, origin) is not None)
+
+
+def _seed_after(world: World, origin: Origin) -> SeedEvent | None:
+    if origin.stream is None:
+        return None
+    for event in world.seeds:
+        if event.stream == origin.stream and event.when > origin.when and origin not in event.origins:
+            return event
+    return None
+
+
+def _seeded_later(world: World, origin: Origin) -> SeedEvent | None:
+    return None if origin.deferred else _seed_after(world, origin)
+
+
+# -- what it says -------------------------------------------------------------------------------------
+
+
+def _message(world: World, origin: Origin, late: SeedEvent | None) -> str:
+    if late is not None:
+        return f"{origin.what} comes before the seed is set at {late.site.file}:{late.site.line}"
+    return _MESSAGES[origin.code](origin)
+
+
+def _stream(origin: Origin) -> str:
+    return STREAM_NAMES.get(origin.stream or "", "a random stream")
+
+
+def _tw201(origin: Origin) -> str:
+    if origin.stream is None:
+        return f"{origin.what} shuffles without a seed"
+    return f"{origin.what} shuffles without a seed, and {_stream(origin)} is not set either"
+
+
+def _tw204(origin: Origin) -> str:
+    if origin.raced:
+        return f"{origin.what} runs Python or NumPy randomness in parallel calls, which race for one stream"
+    return f"{origin.what} draws on the host while data is read, from {_stream(origin)}, which is not seeded"
+
+
+def _tw301(origin: Origin) -> str:
+    if origin.what.startswith("hash("):
+        return f"{origin.what} gives another value in every process"
+    return f"going through the set {origin.what} gives another order in every process"
+
+
+_MESSAGES: dict[str, Callable[[Origin], str]] = {
+    "TW101": lambda o: f"{o.what} draws from Python's global random stream, which is not seeded",
+    "TW102": lambda o: f"{o.what} draws from NumPy's global random stream, which is not seeded",
+    "TW103": lambda o: f"{o.what} makes a random generator without a seed",
+    "TW104": lambda o: f"{o.what} draws with TensorFlow's generator, whose global seed is not set",
+    "TW105": lambda o: f"{o.what} takes a seed from Python's random, which is not seeded",
+    "TW107": lambda o: f"{o.what} keeps random augmentation: every epoch replays that of the first",
+    "TW108": lambda o: f"{o.what} gives something else in every process",
+    "TW201": _tw201,
+    "TW202": lambda o: f"{o.what} lets elements arrive in the order their work happens to finish",
+    "TW203": lambda o: (
+        f"{o.what} runs a random op in parallel calls, which race for its state, seeded or not"
+    ),
+    "TW204": _tw204,
+    "TW205": lambda o: f"{o.what} draws from a stream that several loader workers share",
+    "TW301": _tw301,
+    "TW302": lambda o: f"{o.what} lists files in an order that the file system chooses",
+    "TW303": lambda o: f"{o.what} reads the clock",
+    "TW601": lambda o: f"{o.what} uses as many replicas as it finds where it runs",
+}
+
+
+def _evidence(world: World, origin: Origin, late: SeedEvent | None) -> list[str]:
+    lines = [*origin.evidence]
+    if origin.reached:
+        lines.append(f"it reaches {origin.reached}")
+    if origin.stream is not None and late is None:
+        lines.extend(_seeds(world, origin))
+    if origin.code == "TW301":
+        lines.extend(
+            f"PYTHONHASHSEED is set at {site.file}:{site.line}, inside the process, where it does nothing"
+            for site in world.hash_seed_sites[:1]
+        )
+    return lines
+
+
+def _seeds(world: World, origin: Origin) -> list[str]:
+    """Which streams are seeded, and what op determinism has to say about this draw."""
+    seeded: dict[str, SeedEvent] = {}
+    for event in world.seeds:
+        seeded.setdefault(event.stream, event)
+    lines = [
+        f"{STREAM_NAMES[stream]} is seeded at {seeded[stream].site.file}:{seeded[stream].site.line}"
+        for stream in STREAMS
+        if stream in seeded and stream != origin.stream
+    ]
+    if lines and origin.code == "TW105":
+        lines.append("seeding NumPy and TensorFlow does not seed Keras: it draws from Python's random")
+    if world.op_determinism is not None:
+        site = f"{world.op_determinism.file}:{world.op_determinism.line}"
+        says = (
+            "does not notice this" if origin.stream == PYTHON or origin.code != "TW104" else "will raise here"
+        )
+        if origin.code == "TW201" and origin.stream == "tensorflow":
+            says = "will raise here"
+        lines.append(f"op determinism, asked for at {site}, {says}")
+    return lines

@@ -1,0 +1,117 @@
+"""The audit of source: which files, in which way each is followed, and what comes of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from twinrun.audit.follow import follow_library, follow_program
+from twinrun.audit.program import Module, Problem, Sources, python_files, shown_path
+from twinrun.audit.report import Reported, fold, reported
+from twinrun.audit.world import World
+from twinrun.errors import ProgramNotFound
+from twinrun.findings.finding import Finding
+from twinrun.findings.silence import sift
+
+_RECURSION = 8_000
+
+
+@dataclass(frozen=True)
+class SourceAudit:
+    """What the source says: findings that stand, those silenced (with the reason), and what was not judged."""
+
+    findings: tuple[Finding, ...]
+    files_read: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+    silenced: tuple[tuple[Finding, str], ...] = ()
+
+
+def audit_source(paths: Sequence[str | Path]) -> SourceAudit:
+    """Audit programs and folders by their source alone: nothing is imported, nothing is run.
+
+    A file is followed as a program, with the modules of its own that it imports. In a folder, every file that
+    is written to be run is followed as a program, and the functions of all files as others may call them.
+    """
+    sources = Sources()
+    worlds: list[World] = []
+    with _deep_recursion():
+        for path in map(Path, paths):
+            if path.is_dir():
+                worlds.extend(_folder(sources, path))
+            elif path.exists():
+                worlds.extend(_program(sources, path))
+            else:
+                raise ProgramNotFound(f"no such file or folder: {path}", hint="check the path")
+    return _gathered(sources, worlds)
+
+
+def _program(sources: Sources, path: Path) -> Iterator[World]:
+    module = sources.read(path)
+    if module is None:
+        return
+    yield follow_program(sources, module)
+    if not module.is_entry:
+        yield follow_library(sources, module)
+
+
+def _folder(sources: Sources, folder: Path) -> Iterator[World]:
+    read = (sources.read(path) for path in python_files(folder))
+    modules = [module for module in read if module is not None]
+    for module in modules:
+        if module.is_entry:
+            yield follow_program(sources, module)
+    shared: World | None = None
+    for module in modules:
+        shared = follow_library(sources, module, shared)
+    if shared is not None:
+        yield shared
+
+
+def _gathered(sources: Sources, worlds: Sequence[World]) -> SourceAudit:
+    found: dict[tuple[str, str | None, int | None], Reported] = {}
+    problems = list(sources.problems)
+    for world in worlds:
+        problems.extend(problem for problem in world.problems if problem not in problems)
+        for each in reported(world):
+            found.setdefault((each.finding.code, each.finding.file, each.finding.line), each)
+    texts = {module.shown: module for module in sources.modules}
+    kept: list[Reported] = []
+    silenced: list[tuple[Finding, str]] = []
+    for each in found.values():
+        sifted = sift([each.finding], lambda file: _text(texts, file))
+        silenced.extend(sifted.silenced)
+        kept.extend(Reported(finding, each.group, each.when) for finding in sifted.kept)
+    read = sorted(module.shown for module in sources.modules)
+    return SourceAudit(tuple(fold(kept)), tuple(read), tuple(problems), tuple(silenced))
+
+
+def _text(modules: dict[str, Module], file: str) -> str | None:
+    module = modules.get(file)
+    return module.text if module is not None else None
+
+
+def module_file(name: str, folder: Path | None = None) -> Path:
+    """The file that `python -m name`, started in this folder, would run; nothing is imported to find it."""
+    base = (folder or Path.cwd()).joinpath(*name.split("."))
+    for candidate in (base / "__main__.py", base.with_suffix(".py")):
+        if candidate.is_file():
+            return candidate
+    raise ProgramNotFound(
+        f"no module {name} here to audit",
+        hint=f"run from the folder that holds {name.partition('.')[0]}, as with python -m",
+        where=shown_path(base),
+    )
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Following a program goes as deep as its calls and its expressions do."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

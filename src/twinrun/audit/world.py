@@ -1,0 +1,266 @@
+"""The state of one program while its source is followed in execution order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from twinrun.audit.marks import NONE, VALUE, Marks, Origin, Site, as_value, line_of, without_order
+from twinrun.audit.program import Module, Problem, Roots, Sources
+from twinrun.audit.values import Thing
+
+PYTHON = "python"
+NUMPY = "numpy"
+TENSORFLOW = "tensorflow"
+STREAMS = (PYTHON, NUMPY, TENSORFLOW)
+
+STREAM_NAMES = {
+    PYTHON: "Python's random",
+    NUMPY: "NumPy's global stream",
+    TENSORFLOW: "TensorFlow's global seed",
+}
+
+_BUDGET = 400_000
+"""Expressions looked at in one program before the audit gives up on going deeper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeding:
+    """The state of one global stream: `unseeded`, `seeded`, or `unknown` (a caller may have seeded it)."""
+
+    state: str
+    marks: Marks = NONE
+    """What the seed itself depends on: a stream seeded with the clock varies as the clock does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedEvent:
+    """A place where a stream was given a seed."""
+
+    stream: str
+    when: int
+    site: Site
+    origins: frozenset[Origin] = frozenset()
+    """What the seed itself was taken from: a seed that was drawn came after the draw, but not too late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One draw of randomness, as seen by whoever collects them (a mapped function, a loader)."""
+
+    kind: str
+    """`op` (a stateful TensorFlow op), `generator`, `keras`, `host` (Python or NumPy)."""
+    site: Site
+    what: str
+    born: int
+    """When the generator was made: one made inside the function is not shared."""
+    origins: tuple[Origin, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Collector:
+    """Collects the draws of a function that the framework will call: `map`, `host` or `loader`."""
+
+    kind: str
+    start: int
+    draws: list[Draw] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class UnorderedLoop:
+    """A loop over something whose order varies; counters kept in it depend on that order."""
+
+    origins: frozenset[Origin]
+    counters: set[str] = field(default_factory=set)
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """One scope being executed: a module's, or a function's."""
+
+    module: Module
+    names: dict[str, Thing]
+    outer: Frame | None = None
+    function: Any = None
+    declared_global: set[str] = field(default_factory=set)
+    declared_outer: set[str] = field(default_factory=set)
+    returned: list[Thing] = field(default_factory=list)
+    yielded: list[Thing] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class World:
+    """One program (or, with `library`, a set of files that others call) being followed."""
+
+    sources: Sources
+    roots: Roots
+    library: bool = False
+    entry: Module | None = None
+    streams: dict[str, Seeding] = field(default_factory=dict)
+    seeds: list[SeedEvent] = field(default_factory=list)
+    op_determinism: Site | None = None
+    hash_seed_sites: list[Site] = field(default_factory=list)
+    hash_seed_works: bool = False
+    worker_config_fixed: bool = False
+    global_generator: Thing | None = None
+    origins: dict[Any, Origin] = field(default_factory=dict)
+    clock: int = 0
+    control: Marks = NONE
+    deferring: int = 0
+    collectors: list[Collector] = field(default_factory=list)
+    loops: list[UnorderedLoop] = field(default_factory=list)
+    modules: dict[int, Frame] = field(default_factory=dict)
+    entered: dict[int, int] = field(default_factory=dict)
+    summaries: dict[int, Thing] = field(default_factory=dict)
+    active: list[int] = field(default_factory=list)
+    passes: int = 2
+    work: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    functions: list[Any] = field(default_factory=list)
+    loaded: set[int] = field(default_factory=set)
+    """Functions that live code mentions, by node."""
+    unknown_methods: set[str] = field(default_factory=set)
+    """Names of methods that were called on something unknown."""
+    instances: dict[int, Thing] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        state = "unknown" if self.library else "unseeded"
+        self.streams = {stream: Seeding(state) for stream in STREAMS}
+
+    # -- time and budget ------------------------------------------------------------------------------
+
+    def tick(self) -> int:
+        self.clock += 1
+        return self.clock
+
+    @property
+    def exhausted(self) -> bool:
+        return self.work > _BUDGET
+
+    # -- origins --------------------------------------------------------------------------------------
+
+    def site(self, frame: Frame, node: ast.AST) -> Site:
+        return Site(frame.module.shown, line_of(node))
+
+    def origin(
+        self,
+        code: str,
+        frame: Frame,
+        node: ast.AST,
+        what: str | None = None,
+        *,
+        stream: str | None = None,
+        part: str = "",
+    ) -> Origin:
+        """The origin of this code at this node; the same one each time the node is executed."""
+        key = (code, id(node), stream, part)
+        known = self.origins.get(key)
+        if known is None:
+            known = Origin(
+                code,
+                frame.module.shown,
+                line_of(node),
+                what if what is not None else written(node),
+                self.tick(),
+                stream,
+                deferred=self.deferring > 0,
+            )
+            self.origins[key] = known
+        return known
+
+    def origin_at(self, code: str, site: Site, what: str) -> Origin:
+        """The origin of this code at a place."""
+        known = self.origins.get((code, site))
+        if known is None:
+            known = self.origins[code, site] = Origin(code, site.file, site.line, what, self.tick())
+        return known
+
+    def reach(self, marks: Marks, frame: Frame, node: ast.AST, what: str) -> None:
+        """These marks reached training here, and so did what decided that this is executed at all."""
+        for origin, _ in marks | self.control:
+            if origin.reached is None:
+                origin.reached = f"{what} at {frame.module.shown}:{line_of(node)}"
+
+    # -- global streams -------------------------------------------------------------------------------
+
+    def seed(self, stream: str, frame: Frame, node: ast.AST, value: Thing | None) -> None:
+        """A global stream is given a seed; None as a value (or no value) means entropy of the system."""
+        if value is None or value.constant is None:
+            self.streams[stream] = Seeding("unseeded")
+            return
+        self.streams[stream] = Seeding("seeded", as_value(value.marks))
+        origins = frozenset(origin for origin, _ in value.marks)
+        self.seeds.append(SeedEvent(stream, self.tick(), self.site(frame, node), origins))
+
+    def draw(
+        self, stream: str, code: str, frame: Frame, node: ast.AST, *, kind: str, mode: str = VALUE
+    ) -> Marks:
+        """Draw from a global stream: the marks of what comes out."""
+        state = self.streams[stream]
+        marks: Marks = NONE
+        if state.state == "unseeded":
+            marks = frozenset({(self.origin(code, frame, node, stream=stream), mode)})
+        elif state.marks:
+            marks = frozenset((origin, mode) for origin, _ in state.marks)
+        self.collect(kind, frame, node, 0, marks)
+        return marks
+
+    def collect(self, kind: str, frame: Frame, node: ast.AST, born: int, marks: Marks = NONE) -> None:
+        """Tell the innermost collectors that something random was drawn here."""
+        if not self.collectors:
+            return
+        if kind == "host" and not any(collector.kind in ("host", "loader") for collector in self.collectors):
+            kind = "trace"  # in a function that TensorFlow traces: drawn once, when the graph is built
+        origins = tuple(origin for origin, _ in marks if origin.stream)
+        draw = Draw(kind, self.site(frame, node), written(node), born, origins)
+        for collector in self.collectors:
+            collector.draws.append(draw)
+
+    # -- scopes of attention --------------------------------------------------------------------------
+
+    @contextmanager
+    def collecting(self, kind: str) -> Iterator[Collector]:
+        collector = Collector(kind, self.tick())
+        self.collectors.append(collector)
+        try:
+            yield collector
+        finally:
+            self.collectors.pop()
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """What is executed inside runs later, when data is read."""
+        self.deferring += 1
+        try:
+            yield
+        finally:
+            self.deferring -= 1
+
+    @contextmanager
+    def controlled(self, marks: Marks) -> Iterator[None]:
+        """What is executed inside is executed only if something with these marks says so."""
+        before = self.control
+        self.control = before | without_order(marks)
+        try:
+            yield
+        finally:
+            self.control = before
+
+
+def written(node: ast.AST) -> str:
+    """How the user wrote it, short enough for a message."""
+    if isinstance(node, ast.Call):
+        text = f"{_short(node.func)}(…)" if node.args or node.keywords else f"{_short(node.func)}()"
+    else:
+        text = _short(node)
+    return text
+
+
+def _short(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute) and not isinstance(node.value, (ast.Name, ast.Attribute)):
+        return f"….{node.attr}" if not isinstance(node.value, ast.Call) else f".{node.attr}"
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= 60 else text[:57] + "…"
