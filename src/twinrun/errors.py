@@ -48,3 +48,7 @@ class UnknownCode(TwinrunError):
 
 class CannotPin(TwinrunError):
     """Strict pinning was asked for and something could not be pinned."""
+
+
+class BadBaseline(TwinrunError):
+    """A baseline that is damaged, was edited by hand, or was written by another version."""

@@ -1,0 +1,1 @@
+"""Baselines: runs kept to be compared with, one small text file for each name and environment key."""

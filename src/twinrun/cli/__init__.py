@@ -17,6 +17,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "run": ("twinrun.cli.run:run", "Run a program once and keep a recording."),
     "diff": ("twinrun.cli.diff:diff", "Compare two recordings."),
     "env": ("twinrun.cli.env:env", "Show the environment, compare two, write or check a lock."),
+    "baseline": ("twinrun.cli.baseline:baseline", "Record a run for this environment, and compare with it in CI."),
     "fingerprint": ("twinrun.cli.fingerprint:fingerprint", "Take this machine's numeric fingerprint, and compare."),
     "explain": ("twinrun.cli.explain:explain", "Explain a code: what it is, why it matters, what to write instead."),
     "doctor": ("twinrun.cli.doctor:doctor", "Show what is pinned, as read back, and what is not."),

@@ -84,7 +84,7 @@ def _base(base: Path | str | None) -> Path:
     """The folder of the program that runs, else the working folder."""
     if base is not None:
         return Path(base).resolve()
-    main = getattr(sys.modules.get("__main__"), "__file__", None)
-    if isinstance(main, str) and Path(main).exists() and "site-packages" not in main:
+    main = source.file_of(sys.modules.get("__main__"))
+    if main is not None and Path(main).exists() and "site-packages" not in main:
         return Path(main).resolve().parent
     return Path.cwd()

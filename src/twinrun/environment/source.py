@@ -83,8 +83,8 @@ def read_sources(base: Path, modules: Iterable[ModuleType] | None = None) -> dic
     outside = _foreign_folders()
     digests: dict[str, str] = {}
     for module in list(sys.modules.values()) if modules is None else modules:
-        name = getattr(module, "__file__", None)
-        if not isinstance(name, str) or not name.endswith((".py", ".so", ".pyd")):
+        name = file_of(module)
+        if name is None or not name.endswith((".py", ".so", ".pyd")):
             continue
         if any(name.startswith(folder) for folder in outside):
             continue
@@ -93,6 +93,13 @@ def read_sources(base: Path, modules: Iterable[ModuleType] | None = None) -> dic
             continue
         digests[_relative(path, base)] = digest_file(path)
     return dict(sorted(digests.items()))
+
+
+def file_of(module: ModuleType | None) -> str | None:
+    """A module's file. Python takes `__file__` from the program's own module before exit handlers run: its
+    loader still knows."""
+    name = getattr(module, "__file__", None) or getattr(getattr(module, "__loader__", None), "path", None)
+    return name if isinstance(name, str) else None
 
 
 def digest_file(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.launch.twin import Twin
 from twinrun.launch.vary import NO_VARIATION, Variation
+from twinrun.recording.frame import Frame
 
 
 @dataclass(frozen=True)
@@ -60,18 +62,23 @@ class RunResult:
         }
 
 
-def run_once(options: RunOptions, screen: Screen | None = None) -> RunResult:
+def run_once(
+    options: RunOptions, screen: Screen | None = None, on_frame: Callable[[Twin, Frame], None] | None = None
+) -> RunResult:
+    """`on_frame` is called while the twin stands at a frame, and may ask it for more."""
     options.program.must_exist()
     folder = new_folder("run", options.folder)
-    result = _run(options, folder, screen or Screen())
+    result = _run(options, folder, screen or Screen(), on_frame)
     if options.pin is not None and (again := without_refused(options.pin, result.findings)) is not None:
         said = [f"went on without op determinism: {finding.message}" for finding in result.findings]
-        result = _run(replace(options, pin=again), folder / "again", screen or Screen())
+        result = _run(replace(options, pin=again), folder / "again", screen or Screen(), on_frame)
         result.facts["notes"] = said + result.facts.get("notes", [])
     return result
 
 
-def _run(options: RunOptions, folder: Path, screen: Screen) -> RunResult:
+def _run(
+    options: RunOptions, folder: Path, screen: Screen, on_frame: Callable[[Twin, Frame], None] | None
+) -> RunResult:
     environment: dict[str, str] = {}
     if options.pin is not None:
         from twinrun.controls.launch import launch_environment
@@ -82,7 +89,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen) -> RunResult:
     started = time.monotonic()
     twin = Twin(
         "A", options.program, folder / "A", stdin=StdinCopy() if StdinCopy.wanted() else None,
-        environment=environment, lockstep=False, steps=options.steps, detail=options.detail,
+        environment=environment, lockstep=on_frame is not None, steps=options.steps, detail=options.detail,
         keep_values=options.keep_values, varied=varied.settings,
         pin=options.pin.as_json() if options.pin is not None else None,
     )  # fmt: skip
@@ -95,6 +102,8 @@ def _run(options: RunOptions, folder: Path, screen: Screen) -> RunResult:
 
         def look(frames: list[Any]) -> bool:
             judge.frames, judge.steps = judge.frames + 1, frames[0].step
+            if on_frame is not None:
+                on_frame(twin, frames[0])
             return False
 
         deadline = started + options.timeout if options.timeout else None
