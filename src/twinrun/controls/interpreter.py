@@ -139,14 +139,11 @@ def seeded_stream(control: str, call: str, position: Any) -> Reading:
         )
         return Reading(how, by(seeding), seeding.restored, None if seeding.restored else how, seeding.place)
     shown = seeding.value if isinstance(seeding.value, int) else repr(seeding.value)
-    try:
-        drawn = position(seeding.value)
-    except streams.TooFar:
-        note = "too many draws to follow: who seeded it is known, the stream itself was not verified"
-        return Reading({"seed": shown, "drawn": "very many"}, by(seeding), True, note, seeding.place)
+    drawn = position(seeding.value)
     if drawn is None:
         why = (
-            f"the stream is not the one that seed {shown} gives: something replaced it without calling {call}"
+            f"not on the stream that seed {shown} gives: replaced without a call to {call}, "
+            f"or drawn from more than {streams.FURTHEST_IN_WORDS} times"
         )
         return Reading({"seed": "replaced"}, "program", False, why)
     return Reading({"seed": shown, "drawn": drawn}, by(seeding), True, None, seeding.place)

@@ -95,6 +95,9 @@ def _as_allowed(request: PinRequest) -> tuple[PinRequest, tuple[str, ...]]:
 def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) -> PinReport:
     site = user_site()
     found = came_before()
+    for undone in [each for each in current().undo if not request.wants(each[0])]:
+        current().undo.remove(undone)  # an earlier call pinned it, this one does not want it
+        undone[1]()
     begin(request, launched=current().launched)
     watch_seeding()
     pin_now_and_later(request)

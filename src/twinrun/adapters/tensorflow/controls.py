@@ -64,15 +64,12 @@ def read_seed(request: PinRequest | None) -> Reading:
         return Reading("not set", "default", False, "ops without a seed of their own draw from fresh entropy")
     known = seeding is not None and seeding.value == found
     set_by: SetBy = by(seeding) if seeding is not None and known else "program"
-    try:
-        drawn = streams.python_position(found, context.context()._rng.getstate())
-    except streams.TooFar:
-        drawn = -1
+    drawn = streams.python_position(found, context.context()._rng.getstate())
     if drawn is None:
         why = f"the stream of op seeds is not the one that seed {found} gives"
         return Reading({"seed": found, "drawn": "replaced"}, "program", False, why)
-    state = {"seed": found, "drawn": "very many" if drawn < 0 else drawn}
-    return Reading(state, set_by, True, None, seeding.place if seeding is not None and known else None)
+    place = seeding.place if seeding is not None and known else None
+    return Reading({"seed": found, "drawn": drawn}, set_by, True, None, place)
 
 
 # The global generator
@@ -202,6 +199,8 @@ def apply_onednn(request: PinRequest) -> None:
 def read_onednn(request: PinRequest | None) -> Reading:
     effective = "on" if build.IsMklEnabled() else "off"
     written = os.environ.get("TF_ENABLE_ONEDNN_OPTS")
+    if written is None and current().applied.get("onednn") == effective:  # as asked for, as it happens
+        return Reading(effective, "default", True)
     if written is None:
         return Reading(
             effective, "default", False, "the processor model decides: other machines may decide otherwise"
