@@ -40,6 +40,7 @@ class CheckOptions:
     ledger: bool = True
     folder: str | None = None
     experiment: dict[str, Any] = field(default_factory=dict)
+    before_twin: Callable[[], None] | None = None  # an experiment may put the outside world back first
 
 
 class Screen:
@@ -67,10 +68,21 @@ def run_check(options: CheckOptions, screen: Screen | None = None, when_held: He
             said = tuple(f"went on without op determinism: {finding.message}" for finding in result.findings)
             result = check.sequential() if options.sequential else check.parallel()
             result = replace(result, notes=(*said, *result.notes))
+        if result.verdict == REPEATS and check.changed_inputs() and not options.sequential:
+            result = _one_after_the_other(check, options)
     finally:
         check.screen.close()
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
     return replace(result, timing=timing)
+
+
+def _one_after_the_other(check: _Check, options: CheckOptions) -> CheckResult:
+    """The program changes what it reads. Twins that read it at the same moment prove nothing about the next run."""
+    changed = ", ".join(Path(path).name for path in check.changed_inputs())
+    again = _Check(replace(options, sequential=True), check.folder / "one-after-the-other", check.screen, check.when_held)
+    result = again.sequential()
+    note = f"the program changed a file that it reads ({changed}), so the twins were run again, one after the other"
+    return replace(result, notes=(note, *result.notes))
 
 
 class _Check:
@@ -84,6 +96,9 @@ class _Check:
         self.stdin = StdinCopy() if StdinCopy.wanted() else None
         self.deadline = time.monotonic() + options.timeout if options.timeout else None
 
+    def changed_inputs(self) -> list[str]:
+        return sorted({path for facts in self.facts for path in facts.get("changed_inputs", [])})
+
     def start(self, number: int, **settings: Any) -> Twin:
         options = self.options
         environment: dict[str, str] = {}
@@ -93,6 +108,9 @@ class _Check:
             environment.update(launch_environment(options.pin))
         varied = options.variation.for_twin(number)
         environment.update(varied.environment)
+        environment.update(options.experiment.get("environment", {}))
+        if options.before_twin is not None:
+            options.before_twin()
         return Twin(
             self.names[number], options.program, self.folder / self.names[number],
             stdin=self.stdin, environment=environment,

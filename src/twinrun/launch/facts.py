@@ -13,7 +13,8 @@ def gather(watch: Watch) -> dict[str, Any]:
         "environment": _environment(),
         "controls": _controls(watch.spec.pin),
         "pinning": _pinning(),
-        "ledger": _ledger(watch),
+        "ledger": _told(watch, "ledger"),
+        "changed_inputs": _told(watch, "changed inputs"),
         "notes": list(watch.notes),
         "step": watch.step,
     }
@@ -50,7 +51,7 @@ def _pinning() -> list[dict[str, Any]]:
     return told()
 
 
-def _ledger(watch: Watch) -> list[dict[str, Any]]:
-    tell = watch.answers.get("ledger")
-    entries: list[dict[str, Any]] = tell({}) if tell else []
+def _told(watch: Watch, what: str) -> list[Any]:
+    tell = watch.answers.get(what)
+    entries: list[Any] = tell({}) if tell else []
     return entries

@@ -15,3 +15,8 @@ def attach(watch: Watch) -> None:
     from twinrun.adapters.tensorflow.observer import observer_for
 
     install(observer_for(watch))
+    if watch.spec.ledger:
+        from twinrun.adapters.keras.ledger import install as install_ledger
+        from twinrun.launch.ledger import open_book
+
+        install_ledger(open_book(watch))

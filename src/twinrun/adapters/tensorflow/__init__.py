@@ -9,3 +9,12 @@ def attach(watch: Watch) -> None:
     from twinrun.adapters.tensorflow.observer import observer_for
 
     observer_for(watch)
+    if watch.spec.ledger:
+        from twinrun.adapters.tensorflow.ledger import install
+        from twinrun.launch.ledger import open_book
+
+        install(open_book(watch))
+    if watch.spec.experiment.get("trace_ops"):
+        from twinrun.adapters.tensorflow.optrace import install as trace_ops
+
+        trace_ops(watch)

@@ -1,0 +1,175 @@
+"""TensorFlow's and Keras' part of the ledger: random ops, generators, shuffles, parallel maps and loader workers.
+Each can be made steady at one call site, for an experiment. Every patch here is seen to work on TensorFlow 2.18 to 2.21."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from tensorflow.python.data.ops import dataset_ops
+from tensorflow.python.eager import context
+from tensorflow.python.ops import gen_random_ops, script_ops, stateful_random_ops
+
+from twinrun.adapters.tensorflow.tensors import as_array
+from twinrun.launch.ledger.book import Book, autograph_origin, caller
+
+_RANDOM_OPS = (
+    "random_uniform", "random_uniform_int", "random_standard_normal", "truncated_normal", "random_shuffle",
+    "multinomial", "random_gamma", "random_poisson", "random_poisson_v2", "parameterized_truncated_normal",
+)  # fmt: skip
+_SEEDED_STAGES = ("shuffle", "rejection_resample")
+_SEEDED_SOURCES = ("list_files", "random", "sample_from_datasets")
+_PARALLEL_STAGES = ("map", "interleave", "batch", "padded_batch", "ragged_batch", "map_with_legacy_function")
+
+
+def install(book: Book) -> None:
+    autograph_origin[:] = [_autograph_origin]
+    for name in _RANDOM_OPS:
+        if hasattr(gen_random_ops, name):
+            setattr(gen_random_ops, name, _random_op(book, name, getattr(gen_random_ops, name)))
+    context.set_global_seed = _set_seed(book, context.set_global_seed)
+    # Every draw of a tf.random.Generator, whoever asks for it.
+    stateful_random_ops.Generator._prepare_key_counter = _generator_draw(book, stateful_random_ops.Generator._prepare_key_counter)
+    # py_function, numpy_function and generators: the host's code inside a graph.
+    script_ops._internal_py_func = _host_function(book, script_ops._internal_py_func)
+    generator = stateful_random_ops.Generator
+    generator.from_non_deterministic_state = classmethod(_fresh_generator(book, generator.from_non_deterministic_state))
+    dataset = dataset_ops.DatasetV2
+    for name in _SEEDED_STAGES:
+        setattr(dataset, name, _seeded_stage(book, name, getattr(dataset, name)))
+    for name in _SEEDED_SOURCES:
+        setattr(dataset, name, staticmethod(_seeded_stage(book, name, getattr(dataset, name), static=True)))
+    for name in _PARALLEL_STAGES:
+        if hasattr(dataset, name):
+            setattr(dataset, name, _parallel_stage(book, name, getattr(dataset, name)))
+    dataset.with_options = _with_options(book, dataset.with_options)
+
+
+def _random_op(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        who = caller()
+        unseeded = not kwargs.get("seed") and not kwargs.get("seed2")
+        number = book.steady("tf-random", who)
+        if number is not None:
+            kwargs.update(seed=number, seed2=number ^ 0x5BD1)
+        result = original(*args, **kwargs)
+        array = as_array(result) if context.executing_eagerly() else None
+        data = array.tobytes() if array is not None and array.nbytes < 1 << 20 else b""
+        book.note("tf-random", who, f"tf.random ({name})", data, seeded="no" if unseeded else "yes")
+        return result
+
+    draw.__name__, draw.__doc__ = name, original.__doc__
+    return draw
+
+
+def _set_seed(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
+    def set_global_seed(seed: Any) -> Any:
+        book.note("seed:tensorflow", caller(), "tf.random.set_seed", repr(seed).encode(), seeded=repr(seed)[:80])
+        return original(seed)
+
+    return set_global_seed
+
+
+def _fresh_generator(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
+    def from_non_deterministic_state(cls: Any, alg: Any = None) -> Any:
+        who = caller()
+        number = book.steady("generator", who)
+        if number is not None:
+            made = cls.from_seed(number, alg=alg)
+        else:
+            made = original(alg=alg) if alg is not None else original()
+        book.note("generator", who, "tf.random.Generator.from_non_deterministic_state", made.state.numpy().tobytes())
+        return made
+
+    return from_non_deterministic_state
+
+
+def _generator_draw(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _prepare_key_counter(self: Any, shape: Any) -> Any:
+        book.note("tf-generator", caller(), "tf.random.Generator")
+        return original(self, shape)
+
+    return _prepare_key_counter
+
+
+def _host_function(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _internal_py_func(func: Any, *args: Any, **kwargs: Any) -> Any:
+        module = str(getattr(func, "__module__", ""))
+        if not module.startswith("twinrun."):
+            book.note("host-function", caller(), getattr(func, "__name__", "a host function"))
+        return original(func, *args, **kwargs)
+
+    return _internal_py_func
+
+
+def _seeded_stage(book: Book, name: str, original: Callable[..., Any], static: bool = False) -> Callable[..., Any]:
+    position = {"shuffle": 2, "list_files": 2, "random": 0, "sample_from_datasets": 2, "rejection_resample": 3}[name]
+
+    def stage(*args: Any, **kwargs: Any) -> Any:
+        who = caller()
+        given = args[position] if len(args) > position else kwargs.get("seed")
+        ordered = name == "list_files" and (args[1] if len(args) > 1 else kwargs.get("shuffle")) is False
+        seeded = given is not None or context.global_seed() is not None or ordered
+        number = book.steady("shuffle", who)
+        if number is not None and not seeded:
+            if len(args) > position:
+                args = (*args[:position], number, *args[position + 1 :])
+            else:
+                kwargs["seed"] = number
+        book.note("shuffle", who, f"Dataset.{name}", b"", seeded="yes" if seeded else "no")
+        return original(*args, **kwargs)
+
+    stage.__name__, stage.__doc__ = name, original.__doc__
+    return stage
+
+
+def _parallel_stage(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def stage(self: Any, *args: Any, **kwargs: Any) -> Any:
+        who = caller()
+        if kwargs.get("num_parallel_calls") is None and not (name == "map" and len(args) > 1 and args[1] is not None):
+            return original(self, *args, **kwargs)
+        if book.steady("parallel", who) is not None:
+            kwargs.pop("num_parallel_calls", None)
+            kwargs.pop("deterministic", None)
+            args = args[:1] if name == "map" else args
+        elif book.steady("order", who) is not None:
+            kwargs["deterministic"] = True
+        function = args[0] if args and callable(args[0]) else kwargs.get("map_func")
+        label = getattr(function, "__name__", "")
+        before = book.order
+        result = original(self, *args, **kwargs)
+        inside = book.since(before, ("tf-random", "tf-generator", "host-function"))
+        book.note("parallel", who, f"Dataset.{name}({label})", b"", seeded=str(kwargs.get("deterministic")), inside=inside)
+        return result
+
+    stage.__name__, stage.__doc__ = name, original.__doc__
+    return stage
+
+
+def _with_options(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
+    def with_options(self: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
+        if options.deterministic is False:
+            who = caller()
+            book.note("parallel", who, "Options.deterministic = False", b"", seeded="False")
+            if book.steady("order", who) is not None or book.steady("parallel", who) is not None:
+                import copy
+
+                options = copy.deepcopy(options)
+                options.deterministic = True
+        return original(self, options, *args, **kwargs)
+
+    return with_options
+
+
+def _autograph_origin(frame: FrameType) -> tuple[str, int] | None:
+    """The user's own line for a line of the copy that autograph made of their function."""
+    from tensorflow.python.util import tf_stack
+
+    for entry in reversed(tf_stack.extract_stack()):
+        if "__autograph_generated_file" not in entry.filename:
+            from twinrun.launch.sites import is_users
+
+            if is_users(entry.filename):
+                return entry.filename, entry.lineno
+    return None
