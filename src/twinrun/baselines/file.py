@@ -14,7 +14,7 @@ import numpy as np
 from twinrun.baselines.baseline import Baseline, Row
 from twinrun.baselines.observed import Place
 from twinrun.environment.environment import Environment
-from twinrun.errors import BadBaseline
+from twinrun.errors import BadBaseline, BadRecording
 
 SCHEMA = "twinrun/baseline/1"
 
@@ -89,7 +89,9 @@ def from_text(text: str, where: str) -> Baseline:
         )
     try:
         return _parsed(document, where)
-    except (KeyError, TypeError, ValueError, IndexError, binascii.Error) as problem:
+    except BadRecording as problem:
+        raise _bad(where, problem.message) from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, binascii.Error) as problem:
         raise _bad(where, f"{type(problem).__name__}: {problem}") from None
 
 

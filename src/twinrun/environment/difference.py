@@ -79,9 +79,11 @@ _OTHERS: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
     ("gpu", (NOTHING, "TW502", "the device in use is compared apart")),
     ("variables", (NOTHING, "TW504", "what it sets is read back and compared apart")),
     ("code.digest", None),
-    ("code.git.remote", (NOTHING, "TW506", "only where the code came from")),
-    ("code", (METRICS, "TW506", "the program is not the same")),
+    ("code.sources", (METRICS, "TW506", "the program is not the same")),
     ("data", (METRICS, "TW506", "the data are not the same")),
+    ("code.git.commit", (METRICS, "TW506", "other files of the project may have changed")),
+    ("code.git.remote", (NOTHING, "TW506", "only where the code came from")),
+    ("code", (METRICS, "TW506", "the program may not be the same")),
 )
 
 
@@ -105,7 +107,10 @@ class Difference:
 
     def as_finding(self) -> Finding:
         evidence = f"{self.field}: {shown(self.a)} against {shown(self.b)}"
-        return Finding(self.code, self.name, self.sentence, evidence=(evidence,))
+        _, of_source, file = self.field.partition("code.sources.")
+        return Finding(
+            self.code, self.name, self.sentence, file=file if of_source else None, evidence=(evidence,)
+        )
 
 
 def comparable_bitwise(a: Environment, b: Environment) -> bool:
@@ -116,7 +121,13 @@ def comparable_bitwise(a: Environment, b: Environment) -> bool:
 def differences(a: Environment, b: Environment) -> list[Difference]:
     """What can change bits first. There is a difference of that group exactly when the keys differ."""
     found = [*_in_key(a, b), *_in_facts(a, b)]
-    return sorted(found, key=lambda each: GROUPS.index(each.group))
+    return sorted(found, key=lambda each: (GROUPS.index(each.group), _likely_first(each.field)))
+
+
+def _likely_first(field: str) -> int:
+    """Within a group: changed files before all else, for a reader looks there first."""
+    starts = ("key.", "code.sources", "data", "framework", "packages", "python", "platform")
+    return next((rank for rank, start in enumerate(starts) if field.startswith(start)), len(starts))
 
 
 def _in_key(a: Environment, b: Environment) -> Iterator[Difference]:
@@ -144,6 +155,8 @@ def _in_facts(a: Environment, b: Environment) -> Iterator[Difference]:
             continue
         group, code, why = rule
         values = left.get(path), right.get(path)
+        if path == "code.git.commit":
+            values = str(values[0])[:10], str(values[1])[:10]
         if any(isinstance(value, str) and value.startswith(UNREAD) for value in values):
             why = "it could not be read on one side"
         yield Difference(path, group, code, f"{_called(path)} differs ({_against(*values)}): {why}", *values)
