@@ -1,0 +1,132 @@
+"""A missing seed (TW101, TW102, TW104, TW105): one seed call, right after the imports."""
+
+from __future__ import annotations
+
+import ast
+
+from twinrun.findings.fixes.fix import Draft
+from twinrun.findings.fixes.imports import after_imports, last_leading_import
+from twinrun.findings.fixes.module import Module
+from twinrun.findings.fixes.names import Import, canonical
+
+SEED = 42
+KERAS = "keras.utils.set_random_seed"
+SEEDERS = {KERAS, "tensorflow.random.set_seed", "numpy.random.seed", "random.seed"}
+
+
+def python_random(module: Module, line: int) -> Draft | None:
+    """Seed Python's global stream, with everything else when Keras is there."""
+    return _seeded(module, line, "random", "random.seed")
+
+
+def numpy_random(module: Module, line: int) -> Draft | None:
+    """Seed NumPy's global stream, with everything else when Keras is there."""
+    return _seeded(module, line, "numpy", "numpy.random.seed")
+
+
+def frameworks(module: Module, line: int) -> Draft | None:
+    """Seed TensorFlow and Keras, and with them Python and NumPy."""
+    return _seeded(module, line, None, "tensorflow.random.set_seed" if _uses_no_keras(module) else KERAS)
+
+
+def seed_calls(module: Module) -> list[ast.Call]:
+    """The calls in the module that set a global seed."""
+    return [call for call in module.calls() if module.names.called(call) in SEEDERS]
+
+
+def _seeded(module: Module, line: int, library: str | None, own_seeder: str) -> Draft | None:
+    present = {module.names.called(call) for call in seed_calls(module)}
+    if not module.is_program or present & {KERAS, own_seeder}:
+        return None  # seeded already: then it is too late, or undone, and not missing
+    way = _keras_way(module) or (_library_way(module, library) if library else None)
+    if way is None:
+        return None
+    imported, new_import, call = way
+    call = f"{call}({_seed_of(module)})"
+    note = "seed everything once, right after the imports" if KERAS.rpartition(".")[2] in call else "seed it"
+    if imported is not None and module.function(imported) is not None:
+        return _in_function(module, line, imported, call, note)
+    edits = after_imports(module, imported, new_import, call, before_line=line)
+    return None if edits is None else Draft(edits, note, safe=True)
+
+
+def _keras_way(module: Module) -> tuple[ast.stmt | None, str | None, str] | None:
+    """How to call Keras' seed function here: the import to stand behind, an import to add, the call."""
+    for dotted, rest in (
+        (KERAS, ""),
+        ("keras.utils", ".set_random_seed"),
+        ("keras", ".utils.set_random_seed"),
+        ("tensorflow", ".keras.utils.set_random_seed"),
+    ):
+        if found := _best(module, dotted):
+            return found.node, None, found.local + rest
+    for each in module.names.imports:  # from keras import layers: Keras itself has no name yet
+        package = each.dotted.partition(".")[0]
+        if package in ("keras", "tensorflow", "tf_keras"):
+            name = module.names.free("keras") if package != "tf_keras" else module.names.free("tf_keras")
+            if name not in ("keras", "tf_keras"):
+                return None
+            line = "from tensorflow import keras" if package == "tensorflow" else f"import {name}"
+            return each.node, line, f"{name}.utils.set_random_seed"
+    return None
+
+
+def _library_way(module: Module, library: str) -> tuple[ast.stmt | None, str | None, str] | None:
+    if library == "numpy" and (found := _best(module, "numpy.random")):
+        return found.node, None, f"{found.local}.seed"
+    middle = ".random" if library == "numpy" else ""
+    if found := _best(module, library):
+        return found.node, None, f"{found.local}{middle}.seed"
+    name = "np" if library == "numpy" else "random"
+    for each in module.names.imports:  # from random import shuffle
+        if each.dotted.partition(".")[0] == library and module.names.free(name) == name:
+            line = "import numpy as np" if library == "numpy" else "import random"
+            return each.node, line, f"{name}{middle}.seed"
+    return None
+
+
+def _best(module: Module, dotted: str) -> Import | None:
+    """The import of this name at the top of the module, or else one in a function."""
+    found = module.names.given_by(dotted)
+    return min(found, key=lambda each: module.function(each.node) is not None, default=None)
+
+
+def _in_function(module: Module, line: int, imported: ast.stmt, call: str, note: str) -> Draft | None:
+    """The library is imported inside a function: seed behind that import, when the finding is there too."""
+    function = module.function(imported)
+    if not isinstance(function, ast.FunctionDef) or module.parent[imported] is not function:
+        return None
+    if not function.lineno <= line <= (function.end_lineno or function.lineno):
+        return None
+    anchor = last_leading_import(module, function.body, imported)
+    indent = module.indent(anchor)
+    edit = None if indent is None else module.insert_line_after(anchor, call, indent)
+    if edit is None or (anchor.end_lineno or 0) >= line:
+        return None
+    return Draft((edit,), f"{note}; it is called each time {function.name}() is", safe=False)
+
+
+def _seed_of(module: Module) -> int:
+    """The number the program already seeds other streams with, or 42."""
+    constants = {
+        target.id: node.value.value
+        for node in module.tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for call in seed_calls(module):
+        value: object = None
+        if call.args and isinstance(call.args[0], ast.Constant):
+            value = call.args[0].value
+        elif call.args and isinstance(call.args[0], ast.Name):
+            value = constants.get(call.args[0].id)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32:
+            return value
+    return SEED
+
+
+def _uses_no_keras(module: Module) -> bool:
+    named = [canonical(each.dotted) for each in module.names.imports]
+    named += [dotted for node in ast.walk(module.tree) if (dotted := module.names.dotted(node))]
+    return not any(name.partition(".")[0] == "keras" for name in named)
