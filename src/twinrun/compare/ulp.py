@@ -12,10 +12,15 @@ def is_float(dtype: np.dtype) -> bool:  # type: ignore[type-arg]
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
+def _bits(array: np.ndarray) -> np.ndarray:
+    # A scalar would come out of ascontiguousarray with one dimension.
+    return np.ascontiguousarray(array).view(_INTEGER[array.dtype.itemsize]).reshape(array.shape)
+
+
 def ordered(array: np.ndarray) -> np.ndarray:
     """The bits as integers that grow with the number: negative floats are mirrored below zero, -0.0 meets 0.0."""
     kind = _INTEGER[array.dtype.itemsize]
-    bits = np.ascontiguousarray(array).view(kind).astype(np.int64)
+    bits = _bits(array).astype(np.int64)
     lowest = np.int64(np.iinfo(kind).min)
     return np.where(bits < 0, lowest - bits, bits)
 
@@ -30,6 +35,5 @@ def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     x, y = ordered(a), ordered(b)
     # As unsigned numbers the difference cannot overflow: modulo 2**64 is exact for the true distance.
     distance = np.where(x > y, x.astype(np.uint64) - y.astype(np.uint64), y.astype(np.uint64) - x.astype(np.uint64))
-    same = np.ascontiguousarray(a).view(_INTEGER[a.dtype.itemsize]) == np.ascontiguousarray(b).view(_INTEGER[b.dtype.itemsize])  # fmt: skip
-    lost = (np.isnan(a.astype(np.float64)) | np.isnan(b.astype(np.float64))) & ~same
+    lost = (np.isnan(a.astype(np.float64)) | np.isnan(b.astype(np.float64))) & (_bits(a) != _bits(b))
     return np.where(lost, np.uint64(2**64 - 1), distance)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ def write_dump(path: Path, tensors: Mapping[Key, np.ndarray]) -> None:
     directory: list[dict[str, object]] = []
     for number, ((phase, name), array) in enumerate(tensors.items()):
         kind = str(array.dtype)
-        directory.append({"phase": phase, "name": name, "dtype": kind, "shape": list(array.shape)})
+        text = array.dtype.kind in "OSU"
+        directory.append({"phase": phase, "name": name, "dtype": kind, "shape": list(array.shape), "text": text})
         arrays[str(number)] = _as_plain(np.ascontiguousarray(array))
     save_file(arrays, str(path), metadata={"tensors": json.dumps(directory)})
 
@@ -35,7 +37,7 @@ def read_dump(path: Path) -> dict[Key, np.ndarray]:
         with safe_open(str(path), framework="numpy") as file:
             directory = json.loads(file.metadata()["tensors"])
             return {
-                (item["phase"], item["name"]): _from_plain(file.get_tensor(str(number)), item["dtype"], item["shape"])
+                (item["phase"], item["name"]): _from_plain(file.get_tensor(str(number)), **_form(item))
                 for number, item in enumerate(directory)
             }
     except (OSError, ValueError, KeyError, TypeError) as problem:
@@ -54,11 +56,15 @@ def _as_plain(array: np.ndarray) -> np.ndarray:
     return np.frombuffer(array.tobytes(), dtype=np.uint8)
 
 
-def _from_plain(array: np.ndarray, kind: str, shape: list[int]) -> np.ndarray:
+def _form(item: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": item["dtype"], "shape": item["shape"], "text": item["text"]}
+
+
+def _from_plain(array: np.ndarray, kind: str, shape: list[int], text: bool) -> np.ndarray:
     if kind in _NATIVE:
         return array.reshape(shape)
     raw = array.tobytes()
-    if kind == "object" or kind[:1] in "|<>" or kind.startswith(("S", "U", "bytes", "str")):
+    if text:
         count = int(np.prod(shape)) if shape else 1
         lengths = np.frombuffer(raw[: 8 * count], dtype=np.int64)
         ends = np.cumsum(lengths) + 8 * count

@@ -41,10 +41,10 @@ class Layout:
 
     @cached_property
     def parts(self) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
-        """For each phase: a digest of its names, and its entries."""
+        """For each phase: a digest of its names, and its entries, by name: the order they were seen in is not compared."""
         found = []
         for phase in self.phase_order:
-            entries = tuple(entry for entry, other in enumerate(self.phases) if other == phase)
+            entries = tuple(sorted((e for e, other in enumerate(self.phases) if other == phase), key=self.names.__getitem__))
             names = "\0".join(self.names[entry] for entry in entries)
             found.append((phase, xxhash.xxh3_64_intdigest(names.encode("utf-8", "surrogatepass")), entries))
         return tuple(found)
@@ -69,10 +69,8 @@ class Frame:
         return tuple((phase, self._roll(seed, entries)) for phase, seed, entries in self.layout.parts)
 
     def _roll(self, seed: int, entries: tuple[int, ...]) -> bytes:
-        first, last = entries[0], entries[-1]
-        if last - first + 1 == len(entries):  # the usual case: the entries of a phase stand together
-            return xxhash.xxh3_64_digest(self.digests[8 * first : 8 * last + 8], seed)
-        return xxhash.xxh3_64_digest(b"".join(self.digest(entry) for entry in entries), seed)
+        digests = self.digests
+        return xxhash.xxh3_64_digest(b"".join([digests[8 * entry : 8 * entry + 8] for entry in entries]), seed)
 
     @property
     def key(self) -> tuple[int, int, Layout, bytes]:

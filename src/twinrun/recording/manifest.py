@@ -40,6 +40,14 @@ class Manifest:
         return replace(self, **changes)
 
 
+_NUMBER = (int, float)
+_NONE = type(None)
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "program": str, "arguments": list, "status": str, "exit_code": (int, _NONE), "started": _NUMBER,
+    "ended": (*_NUMBER, _NONE), "environment": dict, "controls": dict, "varied": dict, "notes": list, "twinrun": str,
+}  # fmt: skip
+
+
 def read_manifest(folder: Path) -> Manifest:
     path = folder / FILE
     try:
@@ -49,9 +57,9 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder} is not a recording: it has no {FILE}",
             hint="give the folder that `twinrun run` or `twinrun check` printed",
         ) from None
-    except (ValueError, OSError) as problem:
+    except (ValueError, OSError, RecursionError) as problem:
         raise BadRecording(f"{path} cannot be read: {problem}") from None
-    if not isinstance(document, dict) or not isinstance(document.get("schema"), int):
+    if not isinstance(document, dict) or type(document.get("schema")) is not int or document["schema"] < 1:
         raise BadRecording(f"{path} is not the manifest of a recording")
     if document["schema"] > SCHEMA:
         raise BadRecording(
@@ -59,9 +67,9 @@ def read_manifest(folder: Path) -> Manifest:
             hint="upgrade twinrun to read it",
         )
     known = {name: document[name] for name in Manifest.__dataclass_fields__ if name in document}
+    for name, kinds in _KINDS.items():
+        if not isinstance(known.get(name), kinds):
+            raise BadRecording(f"{path} is damaged: its {name} makes no sense")
     for name in ("arguments", "notes"):
-        known[name] = tuple(known.get(name, ()))
-    try:
-        return Manifest(**known)
-    except TypeError as problem:
-        raise BadRecording(f"{path} is damaged: {problem}") from None
+        known[name] = tuple(known[name])
+    return Manifest(**known)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 import xxhash
 
 from twinrun.errors import BadRecording, CannotWrite
-from twinrun.recording.frame import EVIDENCE, Frame, Layout, pack_values, unpack_values
+from twinrun.recording.frame import EVIDENCE, PHASES, Frame, Layout, pack_values, unpack_values
 from twinrun.recording.manifest import SCHEMA
 
 FILE = "steps.sqlite"
@@ -107,12 +108,14 @@ class Reader:
                     hint="upgrade twinrun to read it",
                 )
             self._layouts = self._read_layouts()
-        except (sqlite3.Error, ValueError, TypeError) as problem:
+        except (sqlite3.Error, ValueError, TypeError, OSError) as problem:
             raise _damaged(path, problem) from None
+        if _is_cut(path):
+            raise _damaged(path, "its end is missing")
 
     def _read_layouts(self) -> dict[int, Layout]:
         rows = self._db.execute("SELECT id, phases, names FROM layouts")
-        return {number: Layout(tuple(json.loads(phases)), tuple(json.loads(names))) for number, phases, names in rows}
+        return {number: _checked(Layout(tuple(json.loads(phases)), tuple(json.loads(names)))) for number, phases, names in rows}
 
     def __len__(self) -> int:
         (count,) = self._one("SELECT coalesce(max(seq) + 1, 0) FROM frames")
@@ -124,7 +127,9 @@ class Reader:
 
     def chain_at(self, seq: int) -> bytes:
         (value,) = self._one("SELECT chain FROM frames WHERE seq=?", (seq,))
-        return bytes(value)
+        if not isinstance(value, bytes):
+            raise _damaged(self.folder / FILE, f"frame {seq} makes no sense")
+        return value
 
     def frame(self, seq: int) -> Frame:
         for frame in self.frames(seq, seq + 1):
@@ -133,7 +138,9 @@ class Reader:
 
     def rollup(self, seq: int) -> dict[str, bytes]:
         layout, blob = self._one("SELECT layout, rollup FROM frames WHERE seq=?", (seq,))
-        order = self._layouts[layout].phase_order
+        order = self._layouts[layout].phase_order if layout in self._layouts else ()
+        if not isinstance(blob, bytes) or len(blob) != 8 * len(order):
+            raise _damaged(self.folder / FILE, f"frame {seq} makes no sense")
         return {phase: blob[8 * rank : 8 * rank + 8] for rank, phase in enumerate(order)}
 
     def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
@@ -143,8 +150,8 @@ class Reader:
             for step, span, layout, digests, vals, seconds in self._db.execute(query, (start, stop or 2**62)):
                 if layout not in self._layouts:
                     self._layouts = self._read_layouts()
-                yield Frame(step, span, self._layouts[layout], digests or b"", unpack_values(vals), seconds)
-        except (sqlite3.Error, KeyError, ValueError) as problem:
+                yield _frame(step, span, self._layouts[layout], digests or b"", vals, seconds)
+        except (sqlite3.Error, struct.error, KeyError, ValueError, TypeError) as problem:
             raise _damaged(self.folder / FILE, problem) from None
 
     def _one(self, query: str, parameters: tuple[object, ...] = ()) -> tuple[object, ...]:
@@ -158,6 +165,32 @@ class Reader:
 
     def close(self) -> None:
         self._db.close()
+
+
+def _checked(layout: Layout) -> Layout:
+    if len(layout.phases) != len(layout.names) or not set(layout.phases) <= set(PHASES):
+        raise ValueError("a layout makes no sense")
+    if not all(isinstance(name, str) for name in layout.names):
+        raise ValueError("a layout has names that are none")
+    return layout
+
+
+def _frame(step: object, span: object, layout: Layout, digests: bytes, vals: bytes, seconds: float) -> Frame:
+    values = unpack_values(vals)
+    if not isinstance(step, int) or not isinstance(span, int) or len(digests) not in (0, 8 * len(layout)):
+        raise ValueError("a frame makes no sense")
+    if any(entry >= len(layout) for entry, _ in values):
+        raise ValueError("a frame has values of tensors that it does not have")
+    return Frame(step, span, layout, digests, values, seconds)
+
+
+def _is_cut(path: Path) -> bool:
+    """SQLite notices a missing page only when it reads it, and a comparison reads few. The file's head tells how many
+    pages there should be; while a log lies beside it, it may rightly be behind."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    size, pages = struct.unpack(">H", head[16:18])[0], struct.unpack(">I", head[28:32])[0]
+    return path.stat().st_size < (65536 if size == 1 else size) * pages
 
 
 def _damaged(path: Path, problem: object) -> BadRecording:

@@ -1,0 +1,19 @@
+"""Recordings of these tests go to a folder of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    before = os.environ.get("TWINRUN_HOME")
+    os.environ["TWINRUN_HOME"] = str(tmp_path_factory.mktemp("twinrun"))
+    yield
+    if before is None:
+        del os.environ["TWINRUN_HOME"]
+    else:
+        os.environ["TWINRUN_HOME"] = before

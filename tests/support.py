@@ -1,0 +1,159 @@
+"""Running Twinrun as its users do: the real command, in real processes, on small programs written for the purpose."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = Path(__file__).parent / "programs"
+COMMAND = (sys.executable, "-m", "twinrun")
+
+# What a program of these tests needs to tell one twin from the other without looking at its environment: exactly one
+# of the processes that ask can make the file.
+FIRST = """
+import os, sys
+def first(marker=sys.argv[-1]):
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+"""
+
+# The cheapest program that trains: twenty bytes of weights, no Keras. `each(step)` is called after each update.
+BY_HAND = """
+import tensorflow as tf
+def train(steps, each=lambda step: None, batch=lambda step, x: x):
+    for step in range(1, steps + 1):
+        x = batch(step, tf.reshape(tf.range(8.0), [4, 2]) / float(step))
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((x @ weight - 1.0) ** 2)
+        weight.assign_sub(0.05 * tape.gradient(loss, weight))
+        each(step)
+weight = tf.Variable([[0.5], [0.25]], name="weight")
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the command gave back."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(self.out)
+        except ValueError:
+            raise AssertionError(f"no JSON on stdout (exit {self.code}):\n{self.out}\n{self.err}") from None
+        return found
+
+    @property
+    def message(self) -> str:
+        """The one message of a command that could not do its work; fails where there is a traceback instead."""
+        assert "Traceback" not in self.err and "Traceback" not in self.out, self.out + self.err
+        return self.err
+
+
+def environment(**changes: str | None) -> dict[str, str]:
+    """Ours, without anything that would steer Twinrun or the framework from outside."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TWINRUN_", "TF_", "PYTHON"))
+    }
+    kept |= {
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TWINRUN_HOME": os.environ["TWINRUN_HOME"],
+    }
+    for name, value in changes.items():
+        kept.pop(name, None)
+        if value is not None:
+            kept[name] = value
+    return kept
+
+
+def twinrun(
+    *words: str | Path,
+    stdin: str | None = None,
+    cwd: Path | None = None,
+    env: Mapping[str, str | None] | None = None,
+    timeout: float = 180,
+) -> Answer:
+    done = subprocess.run(
+        [*COMMAND, *map(str, words)],
+        input=stdin if stdin is not None else "",
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=environment(**(env or {})),
+        timeout=timeout,
+        check=False,
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def python(*words: str | Path, stdin: str = "", cwd: Path | None = None, **env: str | None) -> Answer:
+    """The same interpreter, with Twinrun nowhere near."""
+    done = subprocess.run(
+        [sys.executable, *map(str, words)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=environment(**env),
+        timeout=180,
+        check=False,
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def check(
+    program: str | Path, *options: str, arguments: Sequence[str | Path] = (), **settings: Any
+) -> Answer:
+    """A check without diagnosis whose answer is read as JSON."""
+    return twinrun(
+        "check", "--no-diagnose", "--output-format", "json", *options, program, *arguments, **settings
+    )
+
+
+def write(folder: Path, text: str, name: str = "train.py") -> Path:
+    """A program from an indented text."""
+    path = folder / name
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def outputs(document: Mapping[str, Any]) -> list[str]:
+    """What each twin printed."""
+    return [(Path(folder) / "stdout.txt").read_text() for folder in document["recordings"]]
+
+
+def start(*words: str | Path, **settings: Any) -> subprocess.Popen[str]:
+    """A command left running, in a group of its own so that a test can never hit itself."""
+    return subprocess.Popen(
+        [*COMMAND, *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        start_new_session=True,
+        **settings,
+    )
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C, as the terminal would send it to the command itself."""
+    process.send_signal(signal.SIGINT)
