@@ -1,5 +1,5 @@
-"""Writes constraints.txt: every package that `make setup` installs, with its version and the sha256 of its wheels,
-for each Python that the project supports on Linux x86-64. Run by `make lock`; needs nothing but pip.
+"""Writes constraints.txt: every package that `make setup` installs, with its version and the sha256 of its
+wheels, for each Python that the project supports on Linux x86-64. Run by `make lock`; needs nothing but pip.
 
 Names, versions and hashes only: which registry they come from is the business of whoever installs them.
 """
@@ -61,7 +61,9 @@ def resolve(python: str, requirements: list[str]) -> list[dict[str, object]]:
     while True:
         chosen = _report(python, [_bare(Requirement(item)) for item in asked])
         known = {canonicalize_name(_of(item, "name")) for item in chosen}
-        missing = sorted({need for item in chosen for need in _needs(item, python) if _key(need) not in known})
+        missing = sorted(
+            {need for item in chosen for need in _needs(item, python) if _key(need) not in known}
+        )
         if not missing:
             return chosen
         asked += missing
@@ -91,7 +93,8 @@ def _needs(item: dict[str, object], python: str) -> list[str]:
 def _applies(requirement: Requirement, python: str) -> bool:
     if requirement.marker is None:
         return True
-    environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.0", "extra": ""}
+    there = {"python_version": python, "python_full_version": f"{python}.0", "extra": ""}
+    environment = {**default_environment(), **there}
     return bool(requirement.marker.evaluate(environment))
 
 
@@ -126,8 +129,8 @@ def main() -> None:
             pin.pythons.add(python)
             pin.hashes.add(_sha256(item))
     head = (
-        "# Written by tools/lock.py (`make lock`). What `make setup` installs: names, versions and the sha256 of the\n"
-        f"# wheels for CPython {', '.join(PYTHONS)} on Linux x86-64 (glibc).\n"
+        "# Written by tools/lock.py (`make lock`). What `make setup` installs: names, versions and the\n"
+        f"# sha256 of the wheels for CPython {', '.join(PYTHONS)} on Linux x86-64 (glibc).\n"
     )
     lines = [pin.line() for _, pin in sorted(pins.items())]
     (ROOT / "constraints.txt").write_text(head + "\n".join(lines) + "\n")

@@ -34,6 +34,10 @@ class BadRecording(TwinrunError):
     """A folder that is not a recording, is damaged, or was written by a newer Twinrun."""
 
 
+class BadResult(TwinrunError):
+    """A file that is not a saved result, or one that was written by a newer Twinrun."""
+
+
 class CannotWrite(TwinrunError):
     """No permission or no room where a recording or report should go."""
 

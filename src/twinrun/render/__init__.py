@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from twinrun.errors import CannotWrite
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from twinrun.findings.finding import Finding
     from twinrun.launch.run import RunResult
     from twinrun.result import CheckResult
 
@@ -30,7 +33,10 @@ def write_result(
     if fix_diff:
         from twinrun.render.fixdiff import as_fix_diff
 
-        _write(as_fix_diff(result), output_file)
+        patch = as_fix_diff(result)
+        if not patch:
+            sys.stderr.write("hint: nothing was found that can be mended safely by a patch\n")
+        _write(patch, output_file)
         return
     _write(_rendered(result, output_format, quiet, colour=output_file is None), output_file)
 
@@ -38,14 +44,12 @@ def write_result(
 def _rendered(result: CheckResult, output_format: str, quiet: bool, colour: bool) -> str:
     if output_format == "json":
         return json.dumps(result.as_json(), indent=1, default=str) + "\n"
-    if output_format == "sarif":
-        from twinrun.render.sarif import as_sarif
+    if output_format in ("sarif", "github"):
+        return _findings(result.findings, output_format)
+    if output_format == "html":
+        from twinrun.render.html import as_html
 
-        return as_sarif(result.findings)
-    if output_format == "github":
-        from twinrun.render.github import as_github
-
-        return as_github(result.findings)
+        return as_html(result)
     if output_format == "junit":
         from twinrun.render.junit import as_junit
 
@@ -53,6 +57,21 @@ def _rendered(result: CheckResult, output_format: str, quiet: bool, colour: bool
     from twinrun.render.text import as_text
 
     return as_text(result, quiet=quiet, colour=colour)
+
+
+def write_findings(findings: Sequence[Finding], output_format: str, output_file: str | None) -> None:
+    """For the formats that show findings and nothing else."""
+    _write(_findings(findings, output_format), output_file)
+
+
+def _findings(findings: Sequence[Finding], output_format: str) -> str:
+    if output_format == "sarif":
+        from twinrun.render.sarif import as_sarif
+
+        return as_sarif(findings)
+    from twinrun.render.github import as_github
+
+    return as_github(findings)
 
 
 def write_run(result: RunResult, output_format: str, output_file: str | None, *, quiet: bool) -> None:

@@ -19,7 +19,7 @@ _COLOURS = {"repeats": "32", "diverges": "31", "undecided": "33", "bold": "1", "
 
 def as_text(result: CheckResult, *, quiet: bool = False, colour: bool = True) -> str:
     paint = _painter(colour)
-    lines = [paint(result.verdict, result.verdict) + _headline(result)]
+    lines = [paint(result.verdict, result.verdict) + headline(result)]
     if not quiet:
         lines += list(_body(result, paint))
     return "\n".join(lines) + "\n"
@@ -35,7 +35,7 @@ def _painter(colour: bool):  # type: ignore[no-untyped-def]
     return lambda text, style: f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if on else text
 
 
-def _headline(result: CheckResult) -> str:
+def headline(result: CheckResult) -> str:
     difference = result.first_difference
     if result.verdict == DIVERGES and difference is not None and not result.reason:
         return f" at step {difference.step}, phase {difference.phase}: {printable(_where(difference))}"
@@ -93,7 +93,7 @@ def _measured(difference: Difference) -> Iterator[str]:
     if d.note:
         yield f"  {printable(d.note)}"
     if difference.others:
-        yield f"  {difference.others} more tensors differ at this step"
+        yield f"  {difference.others} more {'tensor differs' if difference.others == 1 else 'tensors differ'} at this step"
 
 
 def _growth(result: CheckResult) -> Iterator[str]:

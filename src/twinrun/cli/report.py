@@ -1,0 +1,53 @@
+"""`twinrun report`: a saved result, rendered again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from twinrun.cli.options import output_options
+from twinrun.errors import BadResult
+
+_FORMATS = ("text", "html", "json", "sarif", "junit", "github")
+_FINDINGS_ONLY = ("sarif", "github")
+
+
+@click.command()
+@click.argument("result", type=click.Path())
+@click.option("--quiet", "-q", is_flag=True, help="The verdict only.")
+@output_options(_FORMATS)
+def report(result: str, quiet: bool, output_format: str, output_file: str | None, html: str | None) -> None:
+    """Render a saved RESULT, the JSON that `twinrun check --output-format json` wrote (`-`: from stdin).
+
+    The exit code is 0 when it could be rendered, whatever the verdict was, and 2 when not.
+    """
+    from twinrun.render import write_findings, write_result
+    from twinrun.result import SCHEMA, CheckResult, read_findings
+
+    document = _read(result)
+    if output_format in _FINDINGS_ONLY and html is None and document.get("schema") != SCHEMA:
+        try:  # findings look the same in every verb's document
+            write_findings(read_findings(document), output_format, output_file)
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise BadResult(f"the findings of this result are damaged: {problem!r}", where=result) from None
+        return
+    write_result(CheckResult.from_json(document, where=result), output_format, output_file, html, quiet=quiet)
+
+
+def _read(file: str) -> dict[str, Any]:
+    try:
+        document = json.loads(sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadResult(f"no such result: {file}", hint=_HINT) from None
+    except (OSError, ValueError, RecursionError) as problem:
+        raise BadResult(f"{file} cannot be read: {problem}", hint=_HINT) from None
+    if not isinstance(document, dict) or not str(document.get("schema")).startswith("twinrun/"):
+        raise BadResult(f"{file} is not a result of twinrun", hint=_HINT)
+    return document
+
+
+_HINT = "save one with twinrun check --output-format json --output-file result.json train.py"

@@ -1,0 +1,160 @@
+"""The report that opens in a browser: one self-contained file, nothing loaded from anywhere, everything that
+came from a program or a recording escaped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from twinrun import __version__
+from twinrun.compare.frames import Difference
+from twinrun.recording.frame import EVIDENCE, PHASES
+from twinrun.render.chart import growth_chart
+from twinrun.render.excerpt import excerpt
+from twinrun.render.text import headline, printable
+from twinrun.result import CheckResult
+
+_TEMPLATE = "report.html.j2"
+# What each phase holds, for readers who meet the words for the first time.
+_MEANING = {
+    "init": "weights before the first step",
+    "batch": "the data fed",
+    "probe": "tensors you probed",
+    "forward": "what the model gave",
+    "loss": "the loss",
+    "gradient": "the gradients",
+    "weights": "weights and optimizer state after the step",
+    "metric": "metrics",
+    "final": "weights at the end",
+}
+
+
+def as_html(result: CheckResult) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    text: str = environment.get_template(_TEMPLATE).render(_view(result))
+    return text
+
+
+def _shown(value: Any) -> Any:
+    """Every value on its way into the page. Control characters are shown, never passed on."""
+    return printable(value) if type(value) is str else value
+
+
+def _view(result: CheckResult) -> dict[str, Any]:
+    first = result.first_difference or result.bits_differ_from
+    return {
+        "result": result,
+        "headline": f"{result.verdict}{headline(result)}",
+        "first": first,
+        "phases": _phases(first),
+        "distance": first.distance if first else None,
+        "chart": growth_chart(result.growth),
+        "growth": [row for row in result.growth if row.get("max_abs") is not None],
+        "findings": [{"it": each, "source": excerpt(each.file, each.line)} for each in result.findings],
+        "experiments": [_experiment(item) for item in result.experiments],
+        "controls": _controls(result.controls),
+        "key": _flat(result.environment.get("key")),
+        "environment_name": str(result.environment.get("name") or ""),
+        "facts": _groups(result.environment.get("facts")),
+        "summary": _summary(result),
+        "version": __version__,
+    }
+
+
+def _summary(result: CheckResult) -> list[tuple[str, str]]:
+    rows = [
+        ("contract", result.contract),
+        ("runs", str(result.runs)),
+        ("steps compared", f"{result.steps_compared:,}"),
+    ]
+    if result.varied:
+        rows.append(("varied", ", ".join(result.varied)))
+    seconds = result.timing.get("seconds")
+    if isinstance(seconds, (int, float)):
+        rows.append(("took", f"{seconds:.1f} s"))
+    name = result.environment.get("name")
+    if name:
+        rows.append(("environment", str(name)))
+    return rows
+
+
+def _phases(first: Difference | None) -> list[dict[str, str]]:
+    """The phases in the order of blame, with where the twins part."""
+    if first is None or first.phase not in PHASES:
+        return []
+    rank = PHASES.index(first.phase)
+    return [
+        {"name": phase, "state": _state(PHASES.index(phase), rank), "meaning": _MEANING.get(phase, "")}
+        for phase in PHASES
+        if phase not in EVIDENCE
+    ]
+
+
+def _state(rank: int, blamed: int) -> str:
+    return "before" if rank < blamed else "here" if rank == blamed else "after"
+
+
+def _experiment(item: dict[str, Any]) -> dict[str, Any]:
+    """What was tried and what came of it, with whatever else is known of it."""
+    more = {key: value for key, value in item.items() if key not in ("what", "came_out")}
+    return {
+        "what": str(item.get("what", "")),
+        "came_out": str(item.get("came_out", "")),
+        "more": _flat(more),
+    }
+
+
+def _controls(controls: dict[str, Any]) -> list[dict[str, str]]:
+    rows = []
+    for name, entry in controls.items():
+        if not isinstance(entry, dict):
+            rows.append(
+                {"name": name, "state": _plain(entry), "by": "", "mark": "unknown", "remark": "", "how": ""}
+            )
+        elif entry.get("used", True):
+            place = entry.get("place")
+            by = f"{entry.get('set_by', '')}{f' at {place}' if place else ''}"
+            ok = bool(entry.get("ok"))
+            remark = entry.get("protects") if ok else entry.get("why_not")
+            rows.append(
+                {
+                    "name": name,
+                    "state": _plain(entry.get("state")),
+                    "by": by,
+                    "mark": "ok" if ok else "open",
+                    "remark": str(remark or ""),
+                    "how": "" if ok else str(entry.get("how") or ""),
+                }
+            )
+    return sorted(rows, key=lambda row: row["mark"] == "ok")
+
+
+def _groups(facts: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+    if not isinstance(facts, dict):
+        return []
+    return [(str(group), rows) for group, fields in facts.items() if (rows := _flat(fields))]
+
+
+def _flat(fields: Any) -> list[tuple[str, str]]:
+    if not isinstance(fields, dict):
+        return []
+    return [(str(name), _plain(value)) for name, value in fields.items() if value not in (None, "", [], {})]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_plain(inner) for inner in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
