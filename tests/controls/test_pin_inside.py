@@ -106,3 +106,10 @@ def test_allowing_it_inside_a_running_process_leaves_op_determinism_off_and_says
     (sentence,) = said["allowed"]
     assert sentence.startswith("op-determinism: left off")
     assert said["op determinism after allowing"] == "off"
+
+
+def test_a_layer_more_moves_neither_the_other_layers_nor_the_data(said: dict[str, Any]) -> None:
+    (weights, order), (with_more, order_with_more) = said["stable"]
+    assert weights == with_more
+    assert order == order_with_more
+    assert weights[0] != weights[1]

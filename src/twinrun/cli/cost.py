@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "--controls", metavar="LIST", help="Only these, separated by commas; all that are used by default."
 )
 @click.option("--steps", type=click.IntRange(min=8), default=60, show_default=True, help="Steps of each run.")
-@click.option("--rounds", type=click.IntRange(min=2), default=3, show_default=True, help="Times each is run.")
+@click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Times each is run.")
 @click.option("--pin", metavar="[=SEED]", help="The pin to measure: --pin=threads=1, say.")
 @click.option(
     "--timeout", callback=seconds, metavar="TIME", help="Give up on a run after this long (90s, 5m)."
@@ -73,7 +73,7 @@ def _chosen(controls: str | None) -> tuple[str, ...] | None:
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
         raise UsageError(
-            f"no such control: {', '.join(unknown) or controls!r}", hint=f"there are {', '.join(NAMES)}"
+            f"no such control: {', '.join(unknown) or controls}", hint=f"there are {', '.join(NAMES)}"
         )
     return names
 
@@ -88,7 +88,7 @@ def as_text(report: CostReport) -> Iterator[str]:
     yield f"  {'control':<22} {'a step':>10} {'cost':>8} {'spread':>9}"
     for cost in report.costs:
         mark = "" if report.measurable(cost) else "  not measurable"
-        spread = f"± {cost.spread:.1%}"
+        spread = f"± {cost.spread:.1%}" if report.rounds > 1 else ""
         yield f"  {cost.name:<22} {_time(cost.seconds):>10} {cost.share:>+8.1%} {spread:>9}{mark}"
     for name, why in report.failed:
         yield f"  {name:<22} {why}"

@@ -75,10 +75,11 @@ class CostReport:
         if not self.measurable(cost):
             within = max(cost.spread, self.noise)
             return f"{what}: no measurable cost (within {within:.1%})"
+        spread = f"± {cost.spread:.1%}" if self.rounds > 1 else "(one round: no spread)"
         if cost.share < 0:
             gain = "make" if cost.name == TOGETHER else "makes"
-            return f"{what} {gain} this program {-cost.share:.1%} ± {cost.spread:.1%} faster"
-        return f"{what} {verb} this program {cost.share:.1%} ± {cost.spread:.1%}"
+            return f"{what} {gain} this program faster by {-cost.share:.1%} {spread}"
+        return f"{what} {verb} this program {cost.share:.1%} {spread}"
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -74,6 +74,28 @@ for _ in range(2):
 said["pinned"] = {"draws": draws, "restored": state() == before, "kept": report.kept}
 said["after"] = draw()
 
+
+
+# A model that gains a layer, and a program that draws once more, leave the other layers and the data as they were.
+def weights(*, more):
+    keras.utils.clear_session()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with twinrun.pinned(5):
+            layers = [keras.layers.Dense(3, name="first"), keras.layers.Dense(3, name="second")]
+            if more:
+                random.random()
+                np.random.rand()
+                tf.random.normal([])
+                layers.insert(1, keras.layers.Dropout(0.5))
+                layers.insert(1, keras.layers.Dense(3, name="new"))
+            model = keras.Sequential([keras.Input((3,)), *layers])
+            order = [int(n) for n in tf.data.Dataset.range(20).shuffle(20).as_numpy_iterator()]
+            return [np.asarray(model.get_layer(name).kernel).tolist() for name in ("first", "second")], order
+
+
+said["stable"] = [weights(more=False), weights(more=True)]
+
 # Late: a layer, a dataset and draws came before.
 keras.layers.Dense(2, name="early_bird").build((None, 2))
 bird = keras.layers.Dense(2, name="late_bird")

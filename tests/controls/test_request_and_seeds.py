@@ -1,0 +1,148 @@
+"""Requests, derived seeds, hash seeds and streams: the parts that need no framework."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from twinrun.controls.catalogue import NAMES
+from twinrun.controls.hashing import string_hash
+from twinrun.controls.launch import launch_environment
+from twinrun.controls.request import PinRequest
+from twinrun.controls.seeds import derive, keras_seed
+from twinrun.controls.streams import numpy_position, python_position
+from twinrun.errors import UsageError
+
+seeds = st.integers(0, 2**64 - 1)
+requests = st.builds(
+    PinRequest,
+    seed=seeds,
+    strict=st.booleans(),
+    device=st.sampled_from([None, "cpu", "gpu", "gpu:3"]),
+    allow=st.sampled_from([(), ("TW406",)]),
+    only=st.one_of(st.none(), st.lists(st.sampled_from(NAMES), min_size=1, unique=True).map(tuple)),
+    threads=st.one_of(st.none(), st.integers(1, 128)),
+)
+
+
+@given(requests)
+def test_a_request_survives_being_written_on_the_command_line_and_as_json(request: PinRequest) -> None:
+    assert PinRequest.parse(str(request)) == request
+    assert PinRequest.from_json(request.as_json()) == request
+
+
+@pytest.mark.parametrize(
+    ("text", "request_"),
+    [
+        ("", PinRequest()),
+        ("7", PinRequest(seed=7)),
+        ("strict", PinRequest(strict=True)),
+        ("device=cpu", PinRequest(device="cpu")),
+        ("allow=TW406", PinRequest(allow=("TW406",))),
+        ("7, strict ,threads=1", PinRequest(seed=7, strict=True, threads=1)),
+        ("only=op-determinism+tensorflow-seed", PinRequest(only=("op-determinism", "tensorflow-seed"))),
+    ],
+)
+def test_what_a_user_writes_is_understood(text: str, request_: PinRequest) -> None:
+    assert PinRequest.parse(text) == request_
+
+
+@pytest.mark.parametrize(
+    "text", ["seven", "-1", "allow=TW101", "device=tpu", "threads=0", "only=luck", "seed=", "²"]
+)
+def test_what_makes_no_sense_is_an_error_that_says_what_to_write(text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        PinRequest.parse(text)
+    assert error.value.hint
+
+
+def test_leaving_one_control_out_keeps_all_the_others() -> None:
+    request = PinRequest().without("op-determinism")
+    assert request.only is not None
+    assert set(NAMES) - set(request.only) == {"op-determinism"}
+    assert not request.wants("op-determinism")
+
+
+@given(seeds, st.text(), st.text())
+def test_seeds_for_different_purposes_differ_and_the_same_one_is_always_the_same(
+    seed: int, one: str, other: str
+) -> None:
+    assert derive(seed, one, below=2**63) == derive(seed, one, below=2**63)
+    if one != other:
+        assert derive(seed, one, below=2**63) != derive(seed, other, below=2**63)
+
+
+@given(seeds, st.integers(2, 2**32))
+def test_a_derived_seed_is_never_zero_and_stays_in_range(seed: int, below: int) -> None:
+    assert 1 <= derive(seed, "something", below=below) < below
+
+
+@given(seeds, st.integers(0, 5))
+def test_layers_by_name_get_seeds_that_keras_could_have_drawn(seed: int, turn: int) -> None:
+    found = {keras_seed(seed, "weights", name, turn) for name in ("dense", "dense_1", "dense_2")}
+    assert len(found) == 3
+    assert all(1 <= each < 10**9 for each in found)
+
+
+def test_the_launch_environment_follows_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_XLA_FLAGS"):
+        monkeypatch.delenv(name, raising=False)
+    seven, eight = launch_environment(PinRequest(7)), launch_environment(PinRequest(8))
+    assert seven["PYTHONHASHSEED"] != eight["PYTHONHASHSEED"]
+    assert launch_environment(PinRequest(threads=3))["TF_NUM_INTRAOP_THREADS"] == "3"
+    assert launch_environment(PinRequest(threads=3))["OMP_NUM_THREADS"] == "3"
+    assert launch_environment(PinRequest(device="cpu"))["CUDA_VISIBLE_DEVICES"] == "-1"
+    assert "CUDA_VISIBLE_DEVICES" not in seven
+    assert set(launch_environment(PinRequest(only=("hash-seed",)))) == {"PYTHONHASHSEED"}
+
+
+def test_threads_that_somebody_chose_for_this_machine_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert launch_environment(PinRequest())["OMP_NUM_THREADS"] == "5"
+    assert launch_environment(PinRequest(threads=2))["OMP_NUM_THREADS"] == "2"
+
+
+def test_auto_clustering_is_taken_out_of_the_flags_and_the_rest_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TF_XLA_FLAGS", "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit")
+    assert launch_environment(PinRequest())["TF_XLA_FLAGS"] == "--tf_xla_cpu_global_jit"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 42, 2**32 - 1])
+def test_the_hash_of_a_string_is_computed_as_the_interpreter_does(seed: int) -> None:
+    words = ["", "a", "twinrun", "twenty-four characters..", "café"]
+    code = f"print([hash(word) for word in {words!r}])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONHASHSEED": str(seed)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert str([string_hash(word, seed) if word else 0 for word in words]) == done.stdout.strip()
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 5000))
+def test_a_stream_is_recognised_however_far_it_was_drawn(seed: int, draws: int) -> None:
+    python, numpy = random.Random(seed), np.random.RandomState(seed)
+    for _ in range(draws):
+        python.getrandbits(32)
+    if draws:  # NumPy draws a word even for no bytes
+        numpy.bytes(4 * draws)
+    state = numpy.get_state(legacy=False)["state"]
+    assert python_position(seed, python.getstate()) == draws
+    assert numpy_position(seed, state["key"], state["pos"]) == draws
+
+
+def test_another_seeds_stream_is_not_mistaken_for_it() -> None:
+    other = np.random.RandomState(2).get_state(legacy=False)["state"]
+    assert python_position(1, random.Random(2).getstate(), furthest=2000) is None
+    assert numpy_position(1, other["key"], other["pos"], furthest=2000) is None
