@@ -35,7 +35,7 @@ class RunningVerb(click.Command):
 
 def with_pin_value(args: list[str], valued: set[str]) -> list[str]:
     """`--pin` may stand alone, or with a value behind a space or `=`; only what looks like a value is taken as one.
-    `valued` names the options that always take one. What follows the program is the program's own."""
+    `valued` names the options that always take one. What follows the program or module is the program's own."""
     result: list[str] = []
     index = 0
     while index < len(args):
@@ -45,6 +45,9 @@ def with_pin_value(args: list[str], valued: set[str]) -> list[str]:
             taken = bool(following and _PIN.match(following[0]))
             result.append(f"--pin={following[0]}" if taken else "--pin=default")
             index += 1 + taken
+        elif word.startswith("-m"):  # as with python, the module ends the options
+            named = 2 if word == "-m" else 1
+            return [*result, *args[index : index + named], "--", *args[index + named :]]
         elif word in valued:
             result += [word, *following]
             index += 2

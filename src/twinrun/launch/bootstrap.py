@@ -10,8 +10,10 @@ import socket
 import sys
 import threading
 from pathlib import Path
+from typing import NoReturn
 
-from twinrun.launch.channel import Channel
+from twinrun.errors import TwinrunError
+from twinrun.launch.channel import TROUBLE, Channel
 from twinrun.launch.spec import Spec
 from twinrun.launch.watch import Watch, activate
 
@@ -21,10 +23,13 @@ def start(spec_file: str) -> None:
     _restore_environment(spec)
     _die_with_parent(spec.lifeline_fd)
     channel = Channel(socket.socket(fileno=spec.channel_fd))
-    watch = activate(Watch(spec, channel))
-    if watch is None:
+    try:
+        watch = activate(Watch(spec, channel))
+    except (TwinrunError, OSError) as problem:  # no room, or no permission, for a recording
+        channel.send_json(TROUBLE, {"message": str(problem), "kind": type(problem).__name__, "traceback": None})
         return
     os.register_at_fork(after_in_child=watch.leave_to_parent)
+    _see_abrupt_exit(watch)
     sys.excepthook = watch.excepthook(sys.excepthook)
     if spec.varied:
         from twinrun.launch.vary import install as vary
@@ -65,6 +70,18 @@ def _die_with_parent(lifeline: int) -> None:
             os.killpg(os.getpgid(0), signal.SIGKILL)
 
     threading.Thread(target=wait, name="twinrun-lifeline", daemon=True).start()
+
+
+def _see_abrupt_exit(watch: Watch) -> None:
+    """os._exit runs no exit handlers. Called by the program's main thread it is an end like any other."""
+    leave = os._exit
+
+    def _exit(status: int) -> NoReturn:
+        if threading.current_thread() is threading.main_thread():
+            watch.finish()
+        leave(status)
+
+    os._exit = _exit
 
 
 def program_folder() -> Path:

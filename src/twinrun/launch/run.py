@@ -16,7 +16,7 @@ from twinrun.launch.lockstep import advance
 from twinrun.launch.place import new_folder
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
-from twinrun.launch.twin import Twin
+from twinrun.launch.twin import Twin, ending
 from twinrun.launch.vary import NO_VARIATION, Variation
 from twinrun.recording.frame import Frame
 
@@ -88,7 +88,7 @@ def _run(
     environment.update(varied.environment)
     started = time.monotonic()
     twin = Twin(
-        "A", options.program, folder / "A", stdin=StdinCopy() if StdinCopy.wanted() else None,
+        "A", options.program, folder / "A", stdin=StdinCopy.shared(),
         environment=environment, lockstep=on_frame is not None, steps=options.steps, detail=options.detail,
         keep_values=options.keep_values, varied=varied.settings,
         pin=options.pin.as_json() if options.pin is not None else None,
@@ -132,8 +132,10 @@ def _ending(twin: Twin, kind: str, options: RunOptions, frames: int) -> tuple[in
     if kind == "timeout":
         return 2, f"no end within {options.timeout:g} s: at step {twin.step}"
     code = twin.wait(timeout=30.0)
+    if code is None:
+        return 2, f"the program had ended its steps and did not exit within 30 s: at step {twin.step}"
     if code:
-        return (code if code > 0 else 128 - code), f"the program ended with exit code {code}"
+        return (code if code > 0 else 128 - code), f"the program {ending(code)}"
     if frames == 0:
         return 0, "no training step was observed"
     return 0, None

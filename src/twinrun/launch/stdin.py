@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from functools import lru_cache
 
 
 class StdinCopy:
@@ -19,12 +20,14 @@ class StdinCopy:
         threading.Thread(target=self._read, name="twinrun-stdin", daemon=True).start()
 
     @staticmethod
-    def wanted() -> bool:
-        """Not for a terminal: nobody can type the same thing twice at the same moment."""
+    @lru_cache(maxsize=1)
+    def shared() -> StdinCopy | None:
+        """The only one of this process: what was read once must be there for every later twin. None for a terminal:
+        nobody can type the same thing twice at the same moment."""
         try:
-            return sys.stdin is not None and not os.isatty(0)
+            return StdinCopy() if sys.stdin is not None and not os.isatty(0) else None
         except OSError:
-            return False
+            return None
 
     def _read(self) -> None:
         while True:

@@ -162,6 +162,16 @@ class Twin:
         return ""
 
 
+def ending(code: int) -> str:
+    """How a process ended, in words."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by signal {-code} ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
 def _is_chatter(line: str) -> bool:
     """TensorFlow's start-up lines, which say nothing about why a program failed."""
     return line.startswith(("I0000", "W0000", "WARNING: All log messages before absl")) or " I tensorflow/" in line
@@ -169,10 +179,10 @@ def _is_chatter(line: str) -> bool:
 
 def _masked(arguments: tuple[str, ...]) -> tuple[str, ...]:
     try:
-        from twinrun.environment.secrets import mask
+        from twinrun.environment.secrets import mask_arguments
     except ImportError:
         return arguments
-    return tuple(mask(argument) for argument in arguments)
+    return tuple(mask_arguments(arguments))
 
 
 def _environment(spec_file: Path, extra: Mapping[str, str]) -> dict[str, str]:

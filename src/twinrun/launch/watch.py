@@ -222,6 +222,7 @@ class Watch:
     def leave_to_parent(self) -> None:
         """In a forked child of the program: the recording and the channel belong to the process that was launched."""
         self.alive = False
+        self._owed = False  # its parent waits for the word on the last frame; this process would take it away
 
 
 def _layout(blocks: list[Block]) -> Layout:

@@ -7,14 +7,12 @@ import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _here]
-_self = sys.modules.pop("sitecustomize", None)
-try:
-    import sitecustomize  # noqa: F401  # the one this file stands in front of, where there is one
-except ImportError:
-    if _self is not None:
-        sys.modules["sitecustomize"] = _self  # python, which is importing us, looks for the name
-
 if "TWINRUN_SPEC" in os.environ:
     from twinrun.launch.bootstrap import start
 
     start(os.environ.pop("TWINRUN_SPEC"))
+
+# The one this file stands in front of. Where there is none, or it fails, python gets to hear it from here just as it
+# would have without us.
+sys.modules.pop("sitecustomize", None)
+import sitecustomize  # noqa: E402, F401
