@@ -20,7 +20,7 @@ from twinrun.launch.place import new_folder
 from twinrun.launch.program import Program
 from twinrun.launch.recorded import RecordedTwin
 from twinrun.launch.stdin import StdinCopy
-from twinrun.launch.twin import Twin
+from twinrun.launch.twin import Twin, ending
 from twinrun.launch.vary import NO_VARIATION, Variation
 from twinrun.recording.frame import Frame
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
@@ -93,7 +93,7 @@ class _Check:
         self.when_held = when_held
         self.names = [_letter(number) for number in range(options.runs)]
         self.facts: list[dict[str, Any]] = []
-        self.stdin = StdinCopy() if StdinCopy.wanted() else None
+        self.stdin = StdinCopy.shared()
         self.deadline = time.monotonic() + options.timeout if options.timeout else None
 
     def changed_inputs(self) -> list[str]:
@@ -175,8 +175,8 @@ class _Check:
             outcome = advance(twins, look, deadline=self.deadline, tick=lambda: self.screen.tick(judge))
             more = next(frames, None) if outcome.kind == "ended" else None
             if uneven or more is not None:
-                shorter = twins[0].name if more is not None else first.name
-                return self._uneven(judge, shorter, twins)
+                shorter, longer = (twins[0], first) if more is not None else (first, twins[0])
+                return self._uneven(judge, shorter.name, longer.name, twins)
             return self.conclude(outcome, twins, judge)
 
     # the verdict
@@ -195,16 +195,22 @@ class _Check:
             self.facts = self.facts + [twin.ask("facts") for twin in twins]
             verdict = UNDECIDED if judge.unmeasured else DIVERGES
             return replace(self._result(verdict, twins, judge, judge.unmeasured), **extra)
-        for twin in twins:
-            code = twin.wait(timeout=30.0)
-            if code != 0:
-                return self._failed(twin, twins, judge)
-        self.facts = self.facts + [_facts(twin) for twin in twins]
         if outcome.kind == "uneven":
             assert outcome.twin is not None
-            return self._uneven(judge, outcome.twin.name, twins)
+            if outcome.twin.wait(timeout=30.0) != 0:
+                return self._failed(outcome.twin, twins, judge)
+            self.facts = self.facts + [_facts(twin) if twin.ended else twin.ask("facts") for twin in twins]
+            longer = next(twin for twin in twins if twin.frames)
+            return self._uneven(judge, outcome.twin.name, longer.name, twins)
+        for twin in twins:
+            if twin.wait(timeout=30.0) != 0:
+                return self._failed(twin, twins, judge)
+        self.facts = self.facts + [_facts(twin) for twin in twins]
         if judge.frames == 0:
             return self._result(UNDECIDED, twins, judge, _nothing_seen(twins))
+        if any(twin.end is None for twin in twins):
+            reason = f"{_NO_END}: equal up to step {judge.steps}, nothing is known of what came after"
+            return self._result(UNDECIDED, twins, judge, reason)
         left, unknown = judge.bands()
         if unknown:
             return self._result(UNDECIDED, twins, judge, unknown)
@@ -212,8 +218,7 @@ class _Check:
             return self._result(DIVERGES, twins, judge, left)
         return self._result(REPEATS, twins, judge)
 
-    def _uneven(self, judge: Judge, shorter: str, twins: list[Twin]) -> CheckResult:
-        longer = next(name for name in self.names if name != shorter)
+    def _uneven(self, judge: Judge, shorter: str, longer: str, twins: list[Twin]) -> CheckResult:
         reason = f"twin {shorter} ended after step {judge.steps}, twin {longer} went on"
         judge.first = Difference(judge.steps + 1, "weights", "step count", only_in=longer)
         for twin in twins:
@@ -225,7 +230,7 @@ class _Check:
             reason = f"twin {twin.name} could not be watched: {twin.trouble.get('message')}"
             return self._result(UNDECIDED, twins, judge, reason, tail=twin.trouble.get("traceback"))
         code = twin.process.returncode
-        how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
+        how = ending(code) if code is not None else "ended its steps and did not exit within 30 s"
         at = f" after step {twin.step}" if twin.step else ""
         # Give the others a moment: whether one twin or all of them fail is worth knowing.
         others = [other for other in twins if other is not twin]
@@ -267,6 +272,7 @@ class _Check:
             recordings=tuple(str(self.folder / name) for name in self.names if (self.folder / name).is_dir()),
             notes=tuple(notes),
             output_tail=tail,
+            ledgers=tuple(facts.get("ledger", []) for facts in self.facts),
         )
 
 
@@ -280,10 +286,13 @@ def _facts(twin: Twin) -> dict[str, Any]:
     return twin.end or {}
 
 
+_NO_END = "the program ended without passing through its normal exit"
+
+
 def _nothing_seen(twins: list[Twin]) -> str:
     notes = [note for twin in twins for note in (twin.end or {}).get("notes", [])]
     if any(twin.end is None for twin in twins):
-        return "the program ended without passing through its normal exit, and no training step was observed"
+        return f"{_NO_END}, and no training step was observed"
     return "no training step was observed" + (f" ({notes[0]})" if notes else "")
 
 

@@ -19,6 +19,7 @@ def install(book: Book, module: ModuleType) -> None:
         if callable(original) and not isinstance(original, type) and name not in _NOT_DRAWS:
             setattr(module, name, _draw(book, module, name, original))
     module.seed = _seed(book, module.seed)  # type: ignore[attr-defined]
+    outside.numpy_ready.append(True)
     # NumPy has its own copy now: from here on this is the user's.
     secrets.randbits = outside.randbits(book, "entropy", "secrets.randbits")
 

@@ -50,12 +50,15 @@ def _entropy(book: Book) -> None:
 
 
 _randbits: list[Callable[[int], int]] = []
+numpy_ready: list[bool] = []
 
 
 def randbits(book: Book, kind: str, what: str) -> Callable[[int], int]:
     original = _randbits[0]
 
     def noted(k: int) -> int:
+        if kind == "generator" and not numpy_ready:
+            return original(k)  # NumPy seeding its global stream, at its import: draws from that are noted as such
         who = caller()
         number = book.steady(kind, who)
         value = original(k) if number is None else int.from_bytes(_stretched(number, (k + 7) // 8), "little") >> (-k % 8)

@@ -1,0 +1,140 @@
+"""The program's own source, read for what no ledger can see: iteration over sets, hash(), and dates."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+from pathlib import Path
+
+from twinrun.launch.program import Program
+
+Place = tuple[str, int, str]  # file, line, what is written there
+_DATES = {"now", "utcnow", "today", "localtime", "gmtime", "strftime", "ctime"}
+
+
+class Source:
+    """The files of the program: its script, and the modules beside it that it may import."""
+
+    def __init__(self, program: Program, files: set[str] | None = None) -> None:
+        self._program = program
+        self._files = files or set()
+
+    @cached_property
+    def trees(self) -> list[tuple[str, ast.Module]]:
+        found = []
+        for path in self._paths():
+            try:
+                found.append((str(path), ast.parse(path.read_bytes())))
+            except (OSError, SyntaxError, ValueError):
+                continue
+        return found
+
+    def _paths(self) -> list[Path]:
+        paths = [Path(file) for file in sorted(self._files)]
+        script = self._script()
+        if script is not None:
+            paths = [script, *(p for p in sorted(script.parent.glob("*.py"))[:200] if self._imported(p, script)), *paths]
+        return list(dict.fromkeys(path.resolve() for path in paths if path.is_file()))
+
+    def _script(self) -> Path | None:
+        if not self._program.module:
+            path = Path(self._program.target)
+            return path / "__main__.py" if path.is_dir() else path
+        relative = Path(*self._program.target.split("."))
+        for path in (relative.with_suffix(".py"), relative / "__main__.py"):
+            if path.is_file():
+                return path
+        return None
+
+    def _imported(self, path: Path, script: Path) -> bool:
+        """A neighbour counts when the script, or a package around it, names it."""
+        if path == script:
+            return False
+        try:
+            return path.stem in script.read_text(errors="replace") or self._program.module
+        except OSError:
+            return False
+
+    def hash_order(self) -> list[Place]:
+        """Where a set is turned into a sequence, or hash() is called; those that look most like data first."""
+        found: list[tuple[int, Place]] = []
+        for file, tree in self.trees:
+            sets = _set_names(tree)
+            for node in ast.walk(tree):
+                weight = _order_weight(node, sets)
+                if weight:
+                    line = getattr(node, "lineno", None) or _shown(node).lineno  # type: ignore[attr-defined]
+                    found.append((weight, (file, line, ast.unparse(_shown(node)).partition("\n")[0][:80])))
+        return [place for _, place in sorted(found, key=lambda item: -item[0])]
+
+    def dates(self) -> list[Place]:
+        return [
+            (file, node.lineno, ast.unparse(node)[:80])
+            for file, tree in self.trees
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _DATES
+        ]
+
+
+def _is_set(node: ast.AST, names: set[str]) -> bool:
+    if isinstance(node, (ast.Set, ast.SetComp)):
+        return True
+    if isinstance(node, ast.Name):
+        return node.id in names
+    if isinstance(node, ast.Attribute):
+        return node.attr in names
+    if isinstance(node, ast.Call):
+        called = node.func
+        if isinstance(called, ast.Name):
+            return called.id in ("set", "frozenset")
+        return isinstance(called, ast.Attribute) and called.attr in ("union", "intersection", "difference", "symmetric_difference")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)):
+        return _is_set(node.left, names) or _is_set(node.right, names)
+    return False
+
+
+def _set_names(tree: ast.AST) -> set[str]:
+    """Names and attributes that a set is ever assigned to."""
+    names: set[str] = set()
+    for _ in range(2):  # a name may get its set from another name
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and _is_set(node.value, names):
+                targets = node.targets
+            elif isinstance(node, ast.AnnAssign) and node.value is not None and _is_set(node.value, names):
+                targets = [node.target]
+            elif isinstance(node, ast.FunctionDef) and any(
+                isinstance(inner, ast.Return) and inner.value is not None and _is_set(inner.value, names) for inner in ast.walk(node)
+            ):
+                continue
+            else:
+                continue
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    names.add(target.id)
+                elif isinstance(target, ast.Attribute):
+                    names.add(target.attr)
+    return names
+
+
+def _order_weight(node: ast.AST, sets: set[str]) -> int:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id == "hash":
+            return 3
+        if node.func.id in ("enumerate", "list", "tuple", "iter", "zip", "map", "next") and any(_is_set(a, sets) for a in node.args):
+            return 4
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in ("join", "array", "fromiter", "constant", "extend", "from_tensor_slices", "StringLookup") and any(
+            _is_set(a, sets) for a in node.args
+        ):
+            return 4
+        if node.func.attr == "pop" and not node.args and _is_set(node.func.value, sets):
+            return 3
+    if isinstance(node, (ast.For, ast.comprehension)) and _is_set(node.iter, sets):
+        return 4
+    if isinstance(node, ast.Starred) and _is_set(node.value, sets):
+        return 3
+    return 0
+
+
+def _shown(node: ast.AST) -> ast.AST:
+    return node.iter if isinstance(node, (ast.For, ast.comprehension)) else node

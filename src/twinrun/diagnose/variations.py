@@ -1,0 +1,90 @@
+"""When varied twins differ: which of the variations is guilty, and which line makes it matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from twinrun.diagnose.candidate import Candidate
+from twinrun.diagnose.candidates import relative
+from twinrun.diagnose.evidence import Evidence, differs, one
+from twinrun.diagnose.experiments import Laboratory, Trial
+from twinrun.diagnose.ops import first_culprit
+from twinrun.diagnose.source import Source
+from twinrun.diagnose.wording import finding_of
+from twinrun.findings.finding import Finding
+from twinrun.launch.vary import Variation
+
+_CODES = {"hashseed": "TW301", "fileorder": "TW302", "threads": "TW402", "timezone": "TW303", "load": "TW403"}
+_MESSAGES = {
+    "hashseed": "the order of a set, or a value of hash(), reaches training",
+    "fileorder": "the order in which a directory is listed reaches training",
+    "threads": "the bits depend on the number of threads",
+    "timezone": "the time zone reaches training",
+    "load": "the result depends on what else the machine is doing: something races",
+}
+
+
+def blame_variation(
+    lab: Laboratory, variation: Variation, evidence: Evidence, source: Source
+) -> tuple[list[Finding], list[str]] | None:
+    """None when the twins differ with nothing varied as well."""
+    plain = lab.plain("nothing varied")
+    if plain is not None and not plain.repeats:
+        return None
+    findings: list[Finding] = []
+    for name in variation.names:
+        alone = Variation((name,))
+        trial = lab.vary(alone, f"only {name} varied") if len(variation.names) > 1 else None
+        if trial is not None and trial.repeats:
+            continue
+        proved = plain is not None and (trial is not None or len(variation.names) == 1)
+        shown = f"shown: with only {name} varied the twins differ, with nothing varied they repeat"
+        findings.append(finding_of(_candidate(lab, name, trial, evidence, source), shown, confirmed=proved))
+    notes = [] if findings else ["none of the variations alone makes the twins differ; together they do"]
+    return findings, notes
+
+
+def _candidate(lab: Laboratory, name: str, trial: Trial | None, evidence: Evidence, source: Source) -> Candidate:
+    seen = trial.evidence if trial is not None and trial.evidence is not None else evidence
+    blamed = Candidate(_CODES[name], name, _MESSAGES[name])
+    if name == "hashseed":
+        places = source.hash_order()
+        if places:
+            file, line, _ = places[0]
+            blamed = replace(blamed, file=file, line=line, notes=tuple(f"{text} at {relative(f)}:{n}" for f, n, text in places[:4]))
+    elif name == "fileorder":
+        listings = [one(pair) for pair in seen.of("listing") if differs(pair)]
+        if listings:
+            row = _guilty_listing(lab, listings)
+            blamed = replace(blamed, file=row["file"], line=row["line"], notes=(f"{row['what']} is not sorted",))
+    elif name == "threads":
+        blamed = _op_of_threads(lab, blamed, seen)
+    elif name == "timezone":
+        places = source.dates()
+        if places:
+            blamed = replace(blamed, file=places[0][0], line=places[0][1])
+    return blamed
+
+
+def _guilty_listing(lab: Laboratory, listings: list[dict]) -> dict:  # type: ignore[type-arg]
+    """Of several listings, the one that alone, sorted, makes the twins repeat."""
+    if len(listings) > 1:
+        for row in listings[:4]:
+            site = [["listing", row["file"], row["line"]]]
+            trial = lab.vary(Variation(("fileorder",)), f"the listing at line {row['line']} sorted", steady=site)
+            if trial is not None and trial.repeats:
+                return row
+    return listings[0]
+
+
+def _op_of_threads(lab: Laboratory, blamed: Candidate, seen: Evidence) -> Candidate:
+    before, lab.steps = lab.steps, seen.first.step
+    trial = lab.vary(Variation(("threads",)), "every op of the step compared, threads varied", trace_ops=True)
+    lab.steps = before
+    if trial is None or trial.evidence is None or trial.evidence.ops is None:
+        return blamed
+    culprit = first_culprit(*trial.evidence.ops)
+    if culprit is None:
+        return blamed
+    note = f"{culprit.op} is the first op whose inputs match and whose output does not"
+    return replace(blamed, file=culprit.file, line=culprit.line, notes=(note,))
