@@ -52,7 +52,7 @@ def add_argument(module: Module, call: ast.Call, text: str) -> tuple[Edit, ...] 
         return (Edit(before.end_offset, before.end_offset, text),)
     if before.line == close.line:  # the last argument and the parenthesis share a line
         added = f" {text}" if before.string == "," else f", {text}"
-        return (Edit(before.end_offset, before.end_offset, added),)
+        return (Edit(before.end_offset, close.end_offset - 1, added),)
     indent = module.line_text(before.line)[: -len(module.line_text(before.line).lstrip()) or None]
     next_line = module.line_start(before.line + 1)
     if before.string == ",":

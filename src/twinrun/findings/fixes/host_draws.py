@@ -66,7 +66,7 @@ def own_generators(module: Module, part: ast.AST, numpy_seed: str, python_seed: 
 
 
 def draws_from(module: Module, part: ast.AST, rng: str, python_rng: str) -> Draws | None:
-    """The global draws in a part of the tree, from `rng` and `python_rng` instead; None when one cannot be."""
+    """The global draws in a part of the tree, from `rng` and `python_rng` instead; None if one cannot be."""
     edits: list[Edit] = []
     numpy = python = 0
     for call in module.calls(part):

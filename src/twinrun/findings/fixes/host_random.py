@@ -121,8 +121,9 @@ def _generator_function(module: Module, reference: ast.expr | None) -> Function 
 
 def _own_generator(module: Module, function: ast.FunctionDef) -> Draft | None:
     own = own_generators(module, function, str(SEED), str(SEED))
-    made = [module.insert_line_before(function, line) for line in own.lines] if own else []
-    if own is None or any(each is None for each in made):
+    gap = module.newline * 2 if function.col_offset == 0 else ""  # as between functions
+    text = module.newline.join(own.lines) if own else ""
+    made = module.insert_line_before(function, f"{text}{gap}")
+    if own is None or made is None or (len(own.lines) > 1 and not gap):
         return None
-    edits = (*(each for each in made if each is not None), *own.edits)
-    return Draft(edits, "draw from a generator that nothing else draws from", safe=True)
+    return Draft((made, *own.edits), "draw from a generator that nothing else draws from", safe=True)

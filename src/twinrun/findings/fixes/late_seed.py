@@ -37,10 +37,12 @@ def _late_block(module: Module, body: list[ast.stmt], line: int) -> list[ast.stm
     """The first seed statement of a body that ends at or after the line, and those next to it."""
     for position, node in enumerate(body):
         if _seeds(module, node) and (node.end_lineno or node.lineno) >= line:
-            end = position
-            while end < len(body) and _seeds(module, body[end]):
-                end += 1
-            return body[position:end]
+            first = last = position
+            while first > 0 and _seeds(module, body[first - 1]):
+                first -= 1
+            while last + 1 < len(body) and _seeds(module, body[last + 1]):
+                last += 1
+            return body[first : last + 1]
     return []
 
 
