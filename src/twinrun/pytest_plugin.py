@@ -1,0 +1,200 @@
+"""The pytest plugin: the `twinrun` marker and fixture. Imports nothing but pytest until a test needs more, so
+that
+collecting tests loads no framework and none of Twinrun's own heavy parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+    from twinrun.baselines.result import BaselineResult
+    from twinrun.result import CheckResult
+
+# Set in the twins of a test: there the marker means nothing and the test simply runs.
+INNER = "TWINRUN_PYTEST_TWIN"
+_OPTIONS = ("runs", "contract", "steps", "pin", "vary", "timeout", "diagnose")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("twinrun", "repeatable training")
+    group.addoption(
+        "--twinrun-strict",
+        action="store_true",
+        help="What could not be judged is an error, not a skipped test.",
+    )
+    group.addoption(
+        "--twinrun-record",
+        action="store_true",
+        help="Record the baselines that this environment does not have yet.",
+    )
+    group.addoption("--twinrun-accept", metavar="REASON", help="Replace the baselines that no longer hold.")
+    group.addoption("--twinrun-store", metavar="PLACE", help="Folder or fsspec address of the baselines.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "twinrun(runs=2, contract='bitwise', steps=None, pin=None, vary=None, timeout=None): "
+        "run this test, which trains, in twin processes; it passes when they repeat",
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if INNER in os.environ:
+        return
+    for item in items:
+        marker = item.get_closest_marker("twinrun")
+        if marker is not None:
+            _put_into_twins(item, marker)
+
+
+def _put_into_twins(item: pytest.Item, marker: pytest.Mark) -> None:
+    """The test's own fixtures and body belong to the twins: here, its set-up runs them and its call
+    judges."""
+    unknown = set(marker.kwargs) - set(_OPTIONS)
+    if marker.args or unknown:
+        what = ", ".join(sorted(unknown)) or "positional arguments"
+        raise pytest.UsageError(
+            f"{item.nodeid}: the twinrun marker does not know {what}; it takes {', '.join(_OPTIONS)}"
+        )
+    results: list[CheckResult] = []
+
+    def setup() -> None:
+        result = _run_twins(item, marker.kwargs)
+        results.append(result)
+        if result.verdict == "undecided" and not _failed_by_itself(result):
+            _undecided(item.config, result.reason or "the twins could not be judged")
+
+    def runtest() -> None:
+        result = results[0]
+        if result.verdict == "diverges":
+            _fail(result)
+        if result.verdict == "undecided":
+            pytest.fail(f"the test fails in its twin:\n{_printed(result)}", pytrace=False)
+
+    item.setup = setup  # type: ignore[method-assign]
+    item.runtest = runtest  # type: ignore[method-assign]
+
+
+def _run_twins(item: pytest.Item, options: Mapping[str, Any]) -> CheckResult:
+    from twinrun.api import check
+
+    config = item.config
+    arguments = [
+        "-q",
+        "--no-header",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "addopts=",
+        "--rootdir",
+        str(config.rootpath),
+    ]
+    if config.inipath is not None:
+        arguments += ["-c", str(config.inipath)]
+    inside = item.nodeid.partition("::")[2]
+    with _environment_of_a_twin():
+        return check("pytest", *arguments, f"{item.path}::{inside}", module=True, **options)
+
+
+@contextmanager
+def _environment_of_a_twin() -> Iterator[None]:
+    """What a twin inherits: that it is one, and nothing of how this pytest was started."""
+    hidden = [
+        name for name in os.environ if name in ("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST") or "_XDIST_" in name
+    ]
+    kept = {name: os.environ.pop(name) for name in hidden}
+    os.environ[INNER] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[INNER]
+        os.environ.update(kept)
+
+
+def _failed_by_itself(result: CheckResult) -> bool:
+    """A test that fails by itself is a failed test, whatever its twins would have said of its training."""
+    return "exit code" in (result.reason or "")
+
+
+def _printed(result: CheckResult) -> str:
+    """What pytest said inside the first twin that said anything."""
+    for recording in result.recordings:
+        printed = Path(recording) / "stdout.txt"
+        if printed.is_file() and (text := printed.read_text(errors="replace").strip()):
+            return text[-6000:]
+    return f"{result.reason}\n{result.output_tail or ''}"
+
+
+def _undecided(config: pytest.Config, reason: str) -> NoReturn:
+    if config.getoption("--twinrun-strict"):
+        pytest.fail(f"undecided: {reason}", pytrace=False)
+    pytest.skip(f"undecided: {reason}")
+
+
+def _fail(result: CheckResult) -> NoReturn:
+    from twinrun.render.text import as_text
+
+    pytest.fail(as_text(result, colour=False), pytrace=False)
+
+
+class Twinrun:
+    """What the fixture gives to a test."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._config = request.config
+        self._node = request.node
+
+    def check(self, program: Any, *arguments: str, **options: Any) -> CheckResult:
+        """Run a program (a path, a module with `module=True`, or an importable function) in twins. The test
+        fails
+        when they diverge and is skipped when they cannot be judged."""
+        from twinrun.api import check
+
+        with _environment_of_a_twin():
+            result = check(program, *arguments, **options)
+        if result.verdict == "diverges":
+            _fail(result)
+        if result.verdict == "undecided":
+            _undecided(self._config, result.reason or "the twins could not be judged")
+        return result
+
+    def baseline(
+        self, name: str, model: Any, *, contract: str = "bitwise", metrics: Mapping[str, float] | None = None
+    ) -> BaselineResult:
+        """Hold what this test trained against the baseline of this environment. `model` is a Keras model, or
+        arrays by name; `metrics` are losses and scores to keep with it."""
+        from twinrun.baselines import verbs
+        from twinrun.baselines.model import observe_model
+        from twinrun.baselines.store import open_store
+
+        observed = observe_model(
+            model, metrics or {}, contract, str(self._node.nodeid), self._config.rootpath
+        )
+        store = open_store(self._config.getoption("--twinrun-store"), self._config.rootpath)
+        result = verbs.check(store, name, observed)
+        missing = result.check.verdict == "undecided" and result.file is None
+        if missing and self._config.getoption("--twinrun-record"):
+            return verbs.record(store, name, contract, observed)
+        reason = self._config.getoption("--twinrun-accept")
+        if reason and result.check.verdict == "diverges":
+            return verbs.accept(store, name, reason, observed, contract)
+        if result.check.verdict == "undecided":
+            _undecided(self._config, f"{result.check.reason}; record one with `pytest --twinrun-record`")
+        if result.check.verdict == "diverges":
+            from twinrun.baselines.text import baseline_as_text
+
+            pytest.fail(baseline_as_text(result), pytrace=False)
+        return result
+
+
+@pytest.fixture
+def twinrun(request: pytest.FixtureRequest) -> Twinrun:
+    """`twinrun.check(program)` and `twinrun.baseline(name, model)`."""
+    return Twinrun(request)
