@@ -74,7 +74,7 @@ def observe_twice(running: Running, runs: int, screen: Screen | None = None) -> 
     """Twins that must repeat under the contract before one of them may become a baseline."""
     options = CheckOptions(
         running.program, runs, running.steps, running.contract, running.pin,
-        timeout=running.timeout, ledger=False, folder=running.folder,
+        timeout=running.timeout, folder=running.folder,
     )  # fmt: skip
     result = run_check(options, screen)
     if result.verdict != REPEATS:

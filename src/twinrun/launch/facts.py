@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def gather(watch: Watch) -> dict[str, Any]:
     return {
-        "environment": _environment(),
+        "environment": _environment(_told(watch, "inputs")),
         "controls": _controls(watch.spec.pin),
         "pinning": _pinning(),
         "ledger": _told(watch, "ledger"),
@@ -20,13 +20,13 @@ def gather(watch: Watch) -> dict[str, Any]:
     }
 
 
-def _environment() -> dict[str, Any]:
+def _environment(inputs: list[str]) -> dict[str, Any]:
     try:
         from twinrun.environment.capture import capture
     except ImportError:
         return {}
     try:
-        document: dict[str, Any] = capture().as_json()
+        document: dict[str, Any] = capture(data_files=inputs).as_json()
         return document
     except Exception as problem:
         return {"error": f"could not be read: {type(problem).__name__}: {problem}"}

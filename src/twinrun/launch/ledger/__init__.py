@@ -16,6 +16,7 @@ def install(watch: Watch) -> None:
     outside.install(book)
     when_imported("numpy.random", lambda module: numpy_streams.install(book, module))
     watch.answers["ledger"] = lambda _: book.as_json()
+    watch.answers["inputs"] = lambda _: list(book.inputs)
     watch.answers["changed inputs"] = lambda _: book.changed_inputs()
 
 
