@@ -45,14 +45,6 @@ class Twin:
         self.trouble: dict[str, Any] | None = None
         self.end: dict[str, Any] | None = None
         self.closed = False
-        try:
-            folder.mkdir(parents=True)
-            out = (folder / "stdout.txt").open("wb")
-            err = (folder / "stderr.txt").open("wb")
-        except OSError as problem:
-            raise CannotWrite(
-                f"cannot write a recording to {folder}: {problem.strerror}", hint="choose another place with --dir"
-            ) from None
         self.channel, theirs = wire.pair()
         lifeline, self._lifeline = os.pipe()
         spec = Spec(
@@ -60,7 +52,15 @@ class Twin:
             pythonpath=os.environ.get("PYTHONPATH"), **settings,
         )  # fmt: skip
         spec_file = folder / "spec.json"
-        spec.write(spec_file)
+        try:
+            folder.mkdir(parents=True)
+            out = (folder / "stdout.txt").open("wb")
+            err = (folder / "stderr.txt").open("wb")
+            spec.write(spec_file)
+        except OSError as problem:
+            raise CannotWrite(
+                f"cannot write a recording to {folder}: {problem.strerror}", hint="choose another place with --dir"
+            ) from None
         with out, err, theirs:
             self.process = subprocess.Popen(
                 program.command(),
@@ -96,6 +96,8 @@ class Twin:
             self.trouble = body
 
     def go(self) -> None:
+        if not self._waits:  # nobody would read the word: after some hundreds of them, sending would block
+            return
         with contextlib.suppress(OSError):
             self.channel.send(wire.GO)
 
