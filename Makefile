@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+OLDEST := .venv-oldest
 
-.PHONY: help setup demo test lint bench clean lock
+.PHONY: help setup demo test test-oldest lint bench clean lock zoo zoo-heldout zoo-verify
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -25,6 +26,16 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest
 
+## make test-oldest: the tests of pinning, on the oldest TensorFlow that is supported, in an environment of its own
+test-oldest: $(OLDEST)/.ready
+	$(OLDEST)/bin/python -m pytest tests/controls
+
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-oldest.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
 ## make lint: ruff and mypy --strict
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks examples
@@ -35,9 +46,22 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
-## make lock: write constraints.txt anew from pyproject.toml
+## make zoo: check every open program of the zoo and print how often Twinrun was right (an hour)
+zoo: $(READY)
+	$(BIN)/python zoo/run.py $(ZOO)
+
+## make zoo-heldout: the same on the held-out third; only counts are shown
+zoo-heldout: $(READY)
+	$(BIN)/python zoo/run.py --heldout $(ZOO)
+
+## make zoo-verify: show by plain runs, without Twinrun, that the zoo's labels are true (an hour)
+zoo-verify: $(READY)
+	$(BIN)/python zoo/verify.py $(ZOO)
+
+## make lock: write constraints.txt and constraints-oldest.txt anew from pyproject.toml
 lock:
 	$(PYTHON) tools/lock.py
+	$(PYTHON) tools/lock.py --oldest
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,167 @@
+"""Runs `twinrun check` over the zoo and says how often it was right: the verdict, the first code, the line,
+and whether the cause was confirmed. Exits 1 when what must hold does not.
+
+Of held-out programs only totals, counts per code and the names of failures are shown, so that measuring on
+them teaches nothing about them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from manifest import HELDOUT, OPEN, Program, lay_out, load
+from scoring import EXIT_OF, Score, count_by_family, judge, must_hold, totals
+
+
+def find_twinrun() -> str | None:
+    """The twinrun of this very environment, or the one on the path."""
+    beside = Path(sys.executable).with_name("twinrun")
+    return str(beside) if beside.exists() else shutil.which("twinrun")
+
+
+def command(twinrun: str, program: Program, extra: list[str]) -> list[str]:
+    """The check of one program, as a user would type it."""
+    words = [twinrun, "check", "--output-format", "json", "--no-progress"]
+    if program.vary:
+        words += ["--vary", ",".join(program.vary)]
+    return [*words, *program.options, *extra, *program.run]
+
+
+def check(twinrun: str, program: Program, extra: list[str], limit: float) -> Score:
+    """Check one program in a fresh copy of its folder and judge the answer."""
+    env = {k: v for k, v in os.environ.items() if k not in {"PYTHONHASHSEED", "PYTHONPATH"}}
+    env = {k: v for k, v in env.items() if not k.startswith("TWINRUN_")} | {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+        env["TWINRUN_HOME"] = str(Path(scratch) / "recordings")
+        folder = lay_out(program, Path(scratch).resolve() / "program")
+        began = time.monotonic()
+        try:
+            done = subprocess.run(
+                command(twinrun, program, extra),
+                cwd=folder,
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=limit,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return judge(program, folder, None, f"no answer within {limit:.0f} s", limit)
+        seconds = time.monotonic() - began
+        try:
+            document = json.loads(done.stdout)
+        except ValueError:
+            tail = (done.stderr.strip() or done.stdout.strip() or "nothing printed").splitlines()[-1]
+            return judge(program, folder, None, f"exit {done.returncode}: {tail[:120]}", seconds)
+        verdict = document.get("verdict")
+        trouble = ""
+        if program.group != "advisory" and EXIT_OF.get(verdict) != done.returncode:
+            trouble = f"exit {done.returncode} with verdict {verdict}"
+        return judge(program, folder, document, trouble, seconds)
+
+
+def show(scores: list[Score]) -> None:
+    """The table of programs that may be looked at."""
+    print(f"{'program':26} {'expected':14} {'verdict':8} {'code':14} {'line':5} {'confirmed':10} {'s':>6}")
+    mark = {True: "ok", False: "WRONG", None: "-"}
+    for s in scores:
+        code = mark[s.code] if s.code is not False else f"WRONG {s.first or 'none'}"
+        sure = {True: "yes", False: "no", None: "-"}[s.confirmed]
+        said = s.trouble or ("a cause was missed" if s.every is False else "")
+        marks = f"{mark[s.verdict]:8} {code:14} {mark[s.line]:5} {sure:10}"
+        row = f"{s.name:26} {s.family:14} {marks} {s.seconds:6.1f}"
+        print(f"{row} {said}".rstrip())
+
+
+def show_heldout(scores: list[Score]) -> None:
+    """Counts per code, and the names of those that failed; nothing of what is in them."""
+    for family, (right, count) in count_by_family(scores).items():
+        print(f"{family:14} {right} of {count} right")
+    failed = [s.file for s in scores if not s.right]
+    print("failed:", ", ".join(failed) if failed else "none")
+
+
+def report(scores: list[Score], limit: float) -> bool:
+    """The totals, and whether everything holds that must."""
+    print()
+    for line in totals(scores):
+        print(line)
+    verdicts = must_hold(scores, limit)
+    for text, held in verdicts:
+        print(f"{'holds ' if held else 'FAILS '} {text}")
+    return all(held for _, held in verdicts)
+
+
+def as_json(scores: list[Score]) -> list[dict[str, Any]]:
+    """What is kept of a measurement: all of an open program, only right or wrong of a held-out one."""
+    rows = []
+    for s in scores:
+        row = {k: getattr(s, k) for k in ("name", "heldout", "group", "right", "verdict", "code", "line")}
+        row |= {"confirmed": s.confirmed, "every_cause": s.every, "seconds": round(s.seconds, 1)}
+        if not s.heldout:
+            row |= {"family": s.family, "first": s.first, "place": s.place, "trouble": s.trouble}
+        rows.append(row)
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="programs by name; all when none is given")
+    parser.add_argument("--heldout", action="store_true", help="the held-out third instead of the open part")
+    parser.add_argument("--manifest", type=Path, help="another manifest")
+    parser.add_argument(
+        "--code", action="append", default=[], help="only this code or group (may be repeated)"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="checks at a time (default 1)")
+    parser.add_argument("--twinrun", help="the twinrun to use (default: that of this environment)")
+    parser.add_argument("--option", action="append", default=[], help="one more option for twinrun check")
+    parser.add_argument("--timeout", type=float, default=600.0, help="seconds before a check is given up")
+    parser.add_argument(
+        "--slow", type=float, default=120.0, help="seconds that a check may take (default 120)"
+    )
+    parser.add_argument("--json", type=Path, help="write the results here")
+    options = parser.parse_args()
+    twinrun = options.twinrun or find_twinrun()
+    if not twinrun:
+        print("error: no twinrun found\nhint: install the package or pass --twinrun PATH", file=sys.stderr)
+        return 2
+    programs = load(options.manifest or (HELDOUT if options.heldout else OPEN))
+    if options.names:
+        programs = [p for p in programs if p.name in options.names]
+    if options.code:
+        programs = [p for p in programs if set(options.code) & {p.group, *p.family.split("+")}]
+    if not programs:
+        print("error: no program of the zoo was selected", file=sys.stderr)
+        return 2
+
+    def one(program: Program) -> Score:
+        score = check(twinrun, program, options.option, options.timeout)
+        said = "" if program.heldout else f" {'right' if score.right else 'WRONG'}"
+        print(f"{program.name}{said} {score.seconds:.0f} s", file=sys.stderr, flush=True)
+        return score
+
+    with ThreadPoolExecutor(max_workers=max(1, options.jobs)) as pool:
+        scores = list(pool.map(one, programs))
+    if any(p.heldout for p in programs):
+        show_heldout(scores)
+    else:
+        show(scores)
+    held = report(scores, options.slow)
+    if options.json:
+        options.json.write_text(json.dumps(as_json(scores), indent=1) + "\n", encoding="utf-8")
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
