@@ -45,6 +45,7 @@ class Twin:
         self.trouble: dict[str, Any] | None = None
         self.end: dict[str, Any] | None = None
         self.closed = False
+        self._waits = bool(settings.get("lockstep", True))
         self.channel, theirs = wire.pair()
         lifeline, self._lifeline = os.pipe()
         spec = Spec(
