@@ -14,7 +14,6 @@ from twinrun.audit.world import Frame, World
 
 _ENTRIES = 16
 """How often one function is followed in one program; later calls get what the last one gave."""
-_DEPTH = 30
 
 
 def call(world: World, frame: Frame, node: ast.Call) -> Thing:
@@ -79,7 +78,7 @@ def enter(world: World, frame: Frame, node: ast.AST, callee: Thing, given: Argum
     if callee.bound is not None:
         given = given.after(callee.bound)
     count = world.entered.get(key, 0)
-    if count >= _ENTRIES or world.active.count(key) > 1 or len(world.active) > _DEPTH or world.exhausted:
+    if count >= _ENTRIES or world.active.count(key) > 1 or len(world.active) > world.depth or world.exhausted:
         known = world.summaries.get(key)
         return plain(given.marks) if known is None else known.marked(given.marks)
     world.entered[key] = count + 1

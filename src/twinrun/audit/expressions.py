@@ -381,7 +381,7 @@ def function_value(world: World, frame: Frame, node: FunctionNode) -> Thing:
         if keyword_default is not None:
             defaults[parameter.arg] = evaluate(world, frame, keyword_default)
     made = Function(node, getattr(node, "name", "lambda"), frame, defaults)
-    world.functions.append(made)
+    world.functions.setdefault(id(frame.module), {})[id(node)] = made
     return Thing("function", ref=made, born=world.clock)
 
 

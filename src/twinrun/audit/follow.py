@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+
 from twinrun.audit import calls, scope
 from twinrun.audit.call import Arguments
 from twinrun.audit.definitions import Class, Function
 from twinrun.audit.program import Module, Problem, Sources, roots_of
 from twinrun.audit.values import Thing, plain
-from twinrun.audit.world import Frame, World
+from twinrun.audit.world import LIBRARY_BUDGET, Frame, World
 
 _ROUNDS = 4
 """A function that is followed may define others: so often are those looked for."""
@@ -23,52 +25,66 @@ def follow_program(sources: Sources, entry: Module) -> World:
                 break
     except RecursionError:
         world.problems.append(Problem(entry.shown, "too deeply nested to follow"))
-    _say_when_cut_short(world, entry)
+    if world.exhausted:
+        world.problems.append(Problem(entry.shown, "too large to follow to its end: findings may be missing"))
     return world
+
+
+def may_vary(sources: Sources, module: Module) -> bool:
+    """Whether following a file that others call can find anything: something varies in it, or in a module of
+    the program that it imports."""
+    if module.may_vary:
+        return True
+    roots = roots_of(module.path)
+    for name in module.imports:
+        found = sources.find(name, roots) or sources.find(name.rpartition(".")[0], roots)
+        if found is not None and found.may_vary:
+            return True
+    return False
 
 
 def follow_library(sources: Sources, module: Module, world: World | None = None) -> World:
-    """Follow every function of a file that others call. Streams may have been seeded by the caller, so only
-    what is wrong whoever calls it can be found."""
+    """Follow every function and class of a file that others call, each on its own.
+
+    Streams may have been seeded by the caller, so only what is wrong whoever calls it can be found.
+    """
     world = world or World(sources, roots_of(module.path), library=True)
     world.roots = roots_of(module.path)
-    world.work = 0
+    world.limit = world.work + LIBRARY_BUDGET
     try:
         frame = scope.module_frame(world, module)
-        for _ in range(_ROUNDS):
-            if not _enter_all(world, frame, module):
-                break
+        for function in _roots(world, module):
+            world.start_root()
+            made = function.owner
+            if made is None:
+                _enter(world, frame, function)
+                continue
+            for method in made.methods():
+                if id(method.node) not in world.entered:
+                    _enter(world, frame, method)
     except RecursionError:
         world.problems.append(Problem(module.shown, "too deeply nested to follow"))
-    _say_when_cut_short(world, module)
     return world
 
 
-def _say_when_cut_short(world: World, module: Module) -> None:
-    if world.exhausted:
-        world.problems.append(
-            Problem(module.shown, "too large to follow to its end: findings may be missing")
-        )
+def _roots(world: World, module: Module) -> list[Function]:
+    """The functions of a module, and one method for each of its classes."""
+    found: dict[int, Function] = {}
+    for function in world.functions.get(id(module), {}).values():
+        key = id(function.owner.node) if function.owner is not None else id(function.node)
+        if not isinstance(function.node, ast.Lambda):
+            found.setdefault(key, function)
+    return list(found.values())
 
 
 def _enter_lost(world: World, frame: Frame) -> bool:
     """Functions that live code mentions but whose calls could not be followed (a lookup by name)."""
     before = len(world.entered)
-    for function in list(world.functions):
+    for function in [each for module in world.functions.values() for each in module.values()]:
         if id(function.node) in world.entered or world.exhausted:
             continue
         mentioned = id(function.node) in world.loaded
         if mentioned if function.owner is None else function.name in world.unknown_methods:
-            _enter(world, frame, function)
-    return len(world.entered) > before
-
-
-def _enter_all(world: World, frame: Frame, module: Module) -> bool:
-    before = len(world.entered)
-    for function in list(world.functions):
-        if world.exhausted:
-            break
-        if id(function.node) not in world.entered and function.frame.module is module:
             _enter(world, frame, function)
     return len(world.entered) > before
 

@@ -59,6 +59,8 @@ class Origin:
     """Seeds do not help: several threads take from one random state, in the order they happen to come."""
     covered_by: Origin | None = None
     """Another origin whose repair repairs this one too."""
+    root: int = 0
+    """In a library: the function or class it was last met in. What it reaches elsewhere does not count."""
     evidence: list[str] = field(default_factory=list)
 
 

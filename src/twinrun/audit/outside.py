@@ -105,13 +105,9 @@ def path_listing(call: Call) -> Thing | None:
         return None
     if receiver.kind == "object" and not receiver.path.startswith(("pathlib.", "upath.", "etils.epath")):
         return None
-    if receiver.kind == "plain" and call.path != "iterdir" and not _mentions_pathlib(call):
+    if receiver.kind == "plain" and call.path != "iterdir" and not call.frame.module.mentions("pathlib"):
         return None
     return _listing(call)
-
-
-def _mentions_pathlib(call: Call) -> bool:
-    return any(name.startswith("pathlib") for name in call.frame.module.imports)
 
 
 # -- clock and entropy --------------------------------------------------------------------------------

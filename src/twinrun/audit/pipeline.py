@@ -305,7 +305,7 @@ def method_of_unknown(call: Call) -> Thing | None:
     certain = "num_parallel_calls" in call.keywords or call.path in ("prefetch", "padded_batch")
     if not certain and not (call.path in ("shuffle", "batch") and len(call.args) in (1, 2)):
         return None
-    if not any(name.startswith("tensorflow") for name in call.frame.module.imports):
+    if not call.frame.module.mentions("tensorflow"):
         return None
     call.receiver = dataset(receiver.marks)
     return dataset_method(call)

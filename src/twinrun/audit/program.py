@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import os
+import re
 import sys
 import tokenize
 import warnings
@@ -20,6 +21,13 @@ _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "b
 _ACTIVE_PACKAGES = frozenset(
     {"random", "numpy", "tensorflow", "keras", "tf_keras", "os", "time", "datetime", "uuid", "secrets"}
     | {"twinrun", "sklearn", "pandas", "scipy", "glob", "pathlib"}
+)
+# What a file must hold for something that varies to come in there, whoever calls it.
+_SOURCES = re.compile(
+    rb"default_rng|RandomState|Random\(|SeedSequence|from_non_deterministic|global_generator|listdir|ListDirectory"
+    rb"|scandir|glob\b|iterdir|walk\(|\bset\(|frozenset\(|\bhash\(|urandom|secrets|uuid|getpid|time\(|datetime"
+    rb"|perf_counter|monotonic|deterministic|num_parallel_calls|shuffle_files|cache\(|MirroredStrategy"
+    rb"|\{\s*['\"][^:{}]*[,}]|\{[^:{}'\"]*\sfor\s[^:{}]*\}"  # a set of strings, a set comprehension
 )
 _TRAINING_METHODS = frozenset(
     {"fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize", "gradient"}
@@ -65,7 +73,7 @@ class Module:
         for node in top_level(self.tree.body):
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    bound[alias.asname or root(alias.name)] = alias.name if alias.asname else root(alias.name)
+                    bound[alias.asname or root(alias.name)] = alias.name
             elif isinstance(node, ast.ImportFrom):
                 base = absolute(self.package, node.module, node.level)
                 for alias in node.names:
@@ -74,15 +82,16 @@ class Module:
 
     @cached_property
     def imports(self) -> tuple[str, ...]:
-        """Every dotted name that the file imports, anywhere in it."""
-        found: list[str] = []
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
-                found.extend(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                base = absolute(self.package, node.module, node.level)
-                found.extend(f"{base}.{alias.name}" if base else alias.name for alias in node.names)
-        return tuple(dict.fromkeys(found))
+        """Every dotted name that importing the file imports."""
+        return tuple(dict.fromkeys(self.aliases.values()))
+
+    @cached_property
+    def may_vary(self) -> bool:
+        """Whether anything in the file could be an origin when it is called by others."""
+        return _SOURCES.search(self.source) is not None
+
+    def mentions(self, word: str) -> bool:
+        return word.encode() in self.source
 
     @cached_property
     def quiet(self) -> bool:
@@ -104,14 +113,18 @@ class Module:
         return dotted is not None and root(dotted) in _ACTIVE_PACKAGES
 
     @cached_property
+    def has_main_guard(self) -> bool:
+        return self.path.name == "__main__.py" or any(
+            isinstance(node, ast.If) and _is_main_guard(node.test) for node in top_level(self.tree.body)
+        )
+
+    @cached_property
     def is_entry(self) -> bool:
         """Whether it is written to be run: it has a main guard, or it trains or calls its own functions."""
-        if self.path.name == "__main__.py":
+        if self.has_main_guard:
             return True
         own = {node.name for node in self.tree.body if isinstance(node, ast.FunctionDef)}
         for node in top_level(self.tree.body):
-            if isinstance(node, ast.If) and _is_main_guard(node.test):
-                return True
             if isinstance(node, ast.Call):
                 called = node.func
                 if isinstance(called, ast.Attribute) and called.attr in _TRAINING_METHODS:

@@ -107,11 +107,10 @@ def _zip(call: Call) -> Thing:
 
 def _length(call: Call) -> Thing:
     """A length does not vary, except while it grows in a loop over something unordered."""
-    marks: Marks = NONE
+    given = total(call.args[0]) if call.args else NONE
     active = {origin for loop in call.world.loops for origin in loop.origins}
-    if active and call.args:
-        marks = frozenset((origin, VALUE) for origin, _ in total(call.args[0]) if origin in active)
-    return plain(marks, numeric=True)
+    grown = frozenset((origin, VALUE) for origin, mode in given if mode == ORDER and origin in active)
+    return plain(elements_only(given) | grown, numeric=True)
 
 
 def _reduced(call: Call) -> Thing:
@@ -275,6 +274,11 @@ def _pop(call: Call) -> Thing:
     return element.marked(as_value(elements_only(element.marks)))
 
 
+def _index(call: Call) -> Thing:
+    """The place of something in an order."""
+    return plain(as_value(_holder(call).marks) | call.marks, numeric=True)
+
+
 def _get(call: Call) -> Thing:
     holder = _holder(call)
     key = call.args[0] if call.args else plain()
@@ -330,7 +334,8 @@ _METHODS: dict[str, Handler] = {
     **dict.fromkeys(("append", "appendleft", "add", "insert", "put"), _append),
     **dict.fromkeys(("extend", "extendleft", "update"), _extend),
     **dict.fromkeys(("pop", "popleft", "popitem"), _pop),
-    **dict.fromkeys(("remove", "discard", "clear", "reverse", "count", "index", "issubset"), _nothing),
+    **dict.fromkeys(("remove", "discard", "clear", "reverse", "count", "issubset"), _nothing),
+    "index": _index,
     "copy": lambda call: _holder(call).copied(),
     "get": _get,
     "setdefault": _setdefault,

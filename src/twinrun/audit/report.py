@@ -55,9 +55,7 @@ def fold(all_reported: Iterable[Reported]) -> list[Finding]:
     folded: list[Finding] = []
     for members in groups.values():
         first, *others = sorted(members, key=lambda each: each.when)
-        lines = sorted(
-            {each.finding.line for each in others if each.finding.line != first.finding.line} - {None}
-        )
+        lines = sorted({each.finding.line or 0 for each in others} - {first.finding.line or 0})
         evidence = first.finding.evidence
         if lines:
             shown = ", ".join(str(line) for line in lines[:8]) + (", …" if len(lines) > 8 else "")
@@ -86,7 +84,7 @@ def _stands(world: World, origin: Origin) -> bool:
 
 
 def _seed_after(world: World, origin: Origin) -> SeedEvent | None:
-    if origin.stream is None:
+    if origin.stream is None or world.library:
         return None
     for event in world.seeds:
         if event.stream == origin.stream and event.when > origin.when and origin not in event.origins:

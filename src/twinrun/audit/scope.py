@@ -65,7 +65,9 @@ def module_frame(world: World, module: Module) -> Frame:
         frame.names["__name__"] = constant("__main__" if module is world.entry else module.name)
         frame.names["__file__"] = plain()
         world.modules[id(module)] = frame
+        root, world.root = world.root, 0
         interpret.run_module(world, frame)
+        world.root = root
     return frame
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from twinrun.audit.follow import follow_library, follow_program
+from twinrun.audit.follow import follow_library, follow_program, may_vary
 from twinrun.audit.program import Module, Problem, Sources, python_files, shown_path
 from twinrun.audit.report import Reported, fold, reported
 from twinrun.audit.world import World
@@ -21,7 +22,7 @@ _RECURSION = 8_000
 
 @dataclass(frozen=True)
 class SourceAudit:
-    """What the source says: findings that stand, those silenced (with the reason), and what was not judged."""
+    """What the source says: findings that stand, those silenced (and why), and what was not judged."""
 
     findings: tuple[Finding, ...]
     files_read: tuple[str, ...]
@@ -37,7 +38,7 @@ def audit_source(paths: Sequence[str | Path]) -> SourceAudit:
     """
     sources = Sources()
     worlds: list[World] = []
-    with _deep_recursion():
+    with _deep_recursion(), _no_collection():
         for path in map(Path, paths):
             if path.is_dir():
                 worlds.extend(_folder(sources, path))
@@ -60,12 +61,14 @@ def _program(sources: Sources, path: Path) -> Iterator[World]:
 def _folder(sources: Sources, folder: Path) -> Iterator[World]:
     read = (sources.read(path) for path in python_files(folder))
     modules = [module for module in read if module is not None]
+    imported = {name for module in modules for name in module.imports}
     for module in modules:
-        if module.is_entry:
+        if module.has_main_guard or (module.is_entry and module.name not in imported):
             yield follow_program(sources, module)
     shared: World | None = None
     for module in modules:
-        shared = follow_library(sources, module, shared)
+        if may_vary(sources, module):
+            shared = follow_library(sources, module, shared)
     if shared is not None:
         yield shared
 
@@ -115,3 +118,16 @@ def _deep_recursion() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Syntax trees are many small objects that live until the end: collecting garbage among them is a third
+    of the time, and finds nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

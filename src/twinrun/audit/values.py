@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from twinrun.audit.marks import NONE, Mark, Marks, without_order
 
+_ALTERNATIVES = 6
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 """The constant of a value that is not known."""
 
@@ -115,61 +116,76 @@ def constant(value: Any) -> Thing:
 
 def join(things: Iterable[Thing]) -> Thing:
     """The value after several ways met: it may be any of them."""
-    distinct: list[Thing] = []
+    by_identity: dict[int, Thing] = {}
     for thing in things:
-        for each in thing.each():
-            if not any(each is known for known in distinct):
-                distinct.append(each)
-    if not distinct:
-        return plain()
+        for each in thing.alternatives or (thing,):
+            by_identity[id(each)] = each
+    distinct = list(by_identity.values())
     if len(distinct) == 1:
         return distinct[0]
+    if not distinct:
+        return plain()
     marks = NONE.union(*(thing.marks for thing in distinct))
     numeric = all(thing.numeric for thing in distinct)
-    if all(thing.kind == "plain" for thing in distinct):
-        merged = plain(marks, numeric=numeric)
-        first = distinct[0].constant
-        if first is not MISSING and all(
-            type(t.constant) is type(first) and t.constant == first for t in distinct
-        ):
-            merged.constant = first
-        if all(_not_none(thing) for thing in distinct):
-            merged.sure = "not none"
-        return merged
+    if all(thing.kind == "plain" and not thing.attributes for thing in distinct):
+        return _joined_plain(distinct, marks, numeric)
+    plains = [thing for thing in distinct if thing.kind == "plain" and not thing.attributes]
+    if len(plains) > 1:  # the unknown ones are alike: one stands for all
+        others = [thing for thing in distinct if thing.kind != "plain" or thing.attributes]
+        distinct = [*others, _joined_plain(plains, NONE.union(*(t.marks for t in plains)), False)]
     either = Thing("either", marks, numeric=numeric)
-    either.alternatives = tuple(distinct[:8])
+    either.alternatives = tuple(distinct[:_ALTERNATIVES])
     return either
+
+
+def _joined_plain(things: list[Thing], marks: Marks, numeric: bool) -> Thing:
+    merged = plain(marks, numeric=numeric)
+    first = things[0].constant
+    if first is not MISSING and all(type(t.constant) is type(first) and t.constant == first for t in things):
+        merged.constant = first
+    if all(_not_none(thing) for thing in things):
+        merged.sure = "not none"
+    return merged
 
 
 def _not_none(thing: Thing) -> bool:
     return bool(thing.sure) or (thing.constant is not MISSING and thing.constant is not None)
 
 
-def total(thing: Thing, depth: int = 6) -> Marks:
+_PARTS = 150
+"""How many parts of one value are looked at: an object may hold, in the end, the whole program."""
+
+
+def total(thing: Thing) -> Marks:
     """All the marks a value carries: its own, and those of its items and attributes."""
     if thing.items is None and thing.element is None and not thing.attributes and not thing.alternatives:
         return thing.marks
     found: set[Mark] = set()
-    for each in parts(thing, depth):
-        found |= each.marks
-    return frozenset(found)
+    for each in parts(thing):
+        if each.marks:
+            found |= each.marks
+    return frozenset(found) if found else NONE
 
 
-def parts(thing: Thing, depth: int = 6) -> Iterator[Thing]:
-    """The value and everything that can be reached from it."""
-    return _walk(thing, depth, set())
-
-
-def _walk(thing: Thing, depth: int, seen: set[int]) -> Iterator[Thing]:
-    if id(thing) in seen or depth < 0:
-        return
-    seen.add(id(thing))
-    yield thing
-    for group in (thing.alternatives, thing.items or ()):
-        for part in group:
-            yield from _walk(part, depth - 1, seen)
-    if thing.element is not None:
-        yield from _walk(thing.element, depth - 1, seen)
-    if thing.attributes and thing.kind != "class":
-        for part in thing.attributes.values():
-            yield from _walk(part, depth - 1, seen)
+def parts(thing: Thing) -> list[Thing]:
+    """The value and everything that can be reached from it, nearest first."""
+    reached = [thing]
+    seen = {id(thing)}
+    for each in reached:  # grows while it is gone through
+        if each.alternatives:
+            inner: Iterable[Thing] = each.alternatives
+        elif each.items:
+            inner = each.items if each.element is None else [*each.items, each.element]
+        elif each.element is not None:
+            inner = (each.element,)
+        else:
+            inner = ()
+        if each.attributes and each.kind != "class":
+            inner = [*inner, *each.attributes.values()]
+        for part in inner:
+            if id(part) not in seen:
+                seen.add(id(part))
+                reached.append(part)
+        if len(reached) > _PARTS:
+            break
+    return reached

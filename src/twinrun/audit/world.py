@@ -23,8 +23,12 @@ STREAM_NAMES = {
     TENSORFLOW: "TensorFlow's global seed",
 }
 
-_BUDGET = 400_000
+PROGRAM_BUDGET = 400_000
 """Expressions looked at in one program before the audit gives up on going deeper."""
+LIBRARY_BUDGET = 4_000
+"""The same for one function or class of a file that others call."""
+PROGRAM_DEPTH = 30
+LIBRARY_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +122,13 @@ class World:
     active: list[int] = field(default_factory=list)
     passes: int = 2
     work: int = 0
+    limit: int = PROGRAM_BUDGET
+    depth: int = PROGRAM_DEPTH
+    root: int = 0
+    """Which function or class of a library is being followed; 0 for a program, and for code of modules."""
     problems: list[Problem] = field(default_factory=list)
-    functions: list[Any] = field(default_factory=list)
+    functions: dict[int, dict[int, Any]] = field(default_factory=dict)
+    """The functions met so far, by module and node."""
     loaded: set[int] = field(default_factory=set)
     """Functions that live code mentions, by node."""
     unknown_methods: set[str] = field(default_factory=set)
@@ -127,8 +136,23 @@ class World:
     instances: dict[int, Thing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.forget_seeds()
+        if self.library:
+            self.depth = LIBRARY_DEPTH
+
+    def forget_seeds(self) -> None:
+        """As at the start of a program; of a library's function, the caller may have seeded or not."""
         state = "unknown" if self.library else "unseeded"
         self.streams = {stream: Seeding(state) for stream in STREAMS}
+
+    def start_root(self) -> None:
+        """Begin to follow one function or class of a library, as if nothing had been followed before."""
+        self.root += 1
+        self.limit = self.work + LIBRARY_BUDGET
+        self.forget_seeds()
+        self.entered.clear()
+        self.summaries.clear()
+        self.instances.clear()
 
     # -- time and budget ------------------------------------------------------------------------------
 
@@ -138,7 +162,7 @@ class World:
 
     @property
     def exhausted(self) -> bool:
-        return self.work > _BUDGET
+        return self.work > self.limit
 
     # -- origins --------------------------------------------------------------------------------------
 
@@ -169,6 +193,7 @@ class World:
                 deferred=self.deferring > 0,
             )
             self.origins[key] = known
+        known.root = self.root
         return known
 
     def origin_at(self, code: str, site: Site, what: str) -> Origin:
@@ -181,7 +206,7 @@ class World:
     def reach(self, marks: Marks, frame: Frame, node: ast.AST, what: str) -> None:
         """These marks reached training here, and so did what decided that this is executed at all."""
         for origin, _ in marks | self.control:
-            if origin.reached is None:
+            if origin.reached is None and origin.root in (0, self.root):
                 origin.reached = f"{what} at {frame.module.shown}:{line_of(node)}"
 
     # -- global streams -------------------------------------------------------------------------------
