@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, running_options, seconds, the_pin, the_program
+
+if TYPE_CHECKING:
+    from twinrun.result import CheckResult
 
 
 @click.command(cls=RunningVerb)
@@ -20,15 +25,28 @@ from twinrun.cli.options import RunningVerb, output_options, program_arguments, 
 @output_options()
 @program_arguments
 @click.pass_context
-def check(ctx: click.Context, **given: object) -> None:
+def check(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM in twin processes, compare every step, and say whether it repeats.
 
     Everything after PROGRAM is passed to it. Exit codes: 0 repeats, 1 diverges, 2 could not judge.
     """
-    ctx.exit(check_verb(**given))  # type: ignore[arg-type]
+    ctx.exit(check_verb(**given))
 
 
-def check_verb(
+def check_verb(**given: Any) -> int:
+    from twinrun.cli.programs import all_wanted, one_or_all, worst
+    from twinrun.render import write_results
+    from twinrun.render.several import one_program_only
+
+    if all_wanted(given):
+        one_program_only(html=given["html"], fix_diff=given["fix_diff"])
+    results = one_or_all(given, checked)
+    shown = {name: given[name] for name in ("output_format", "output_file", "html", "quiet", "fix_diff")}
+    write_results(results, **shown)
+    return worst([result.exit_code for _, result in results])
+
+
+def checked(
     *,
     program: tuple[str, ...],
     module: str | None,
@@ -37,7 +55,6 @@ def check_verb(
     sequential: bool,
     no_diagnose: bool,
     budget: float,
-    fix_diff: bool,
     steps: int | None,
     pin: str | None,
     vary: str | None,
@@ -46,16 +63,13 @@ def check_verb(
     folder: str | None,
     no_progress: bool,
     quiet: bool,
-    output_format: str,
-    output_file: str | None,
-    html: str | None,
-) -> int:
+    **_: Any,  # how to show it, which is not the check's own business
+) -> CheckResult:
     from twinrun.cli.progress import screen
     from twinrun.compare.contract import parse_contract
     from twinrun.diagnose.diagnosis import check_and_diagnose
     from twinrun.launch.check import CheckOptions, run_check
     from twinrun.launch.vary import parse_variation
-    from twinrun.render import write_result
 
     options = CheckOptions(
         program=the_program(program, module),
@@ -71,8 +85,5 @@ def check_verb(
     )
     live = screen(quiet=quiet or no_progress)
     if no_diagnose:
-        result = run_check(options, live)
-    else:
-        result = check_and_diagnose(options, live, budget=budget)
-    write_result(result, output_format, output_file, html, quiet=quiet, fix_diff=fix_diff)
-    return result.exit_code
+        return run_check(options, live)
+    return check_and_diagnose(options, live, budget=budget)

@@ -1,4 +1,4 @@
-"""What environments make of a comparison: where keys differ, bits that differ are incomparable, not broken."""
+"""What environments make of a comparison: where keys differ, differing bits are incomparable, not broken."""
 
 from __future__ import annotations
 

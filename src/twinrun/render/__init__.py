@@ -41,11 +41,31 @@ def write_result(
     _write(_rendered(result, output_format, quiet, colour=output_file is None), output_file)
 
 
+def write_results(
+    results: Sequence[tuple[str, CheckResult]], *, output_format: str, output_file: str | None, html: str | None, **how: bool
+) -> None:
+    """One result, or those of several named programs together."""
+    if output_format == "github":
+        from twinrun.render.summary import write_summary
+
+        write_summary(results)
+    if len(results) == 1:
+        write_result(results[0][1], output_format, output_file, html, **how)
+        return
+    from twinrun.render.several import as_one
+
+    _write(as_one(results, output_format, quiet=how.get("quiet", False), colour=output_file is None), output_file)
+
+
 def _rendered(result: CheckResult, output_format: str, quiet: bool, colour: bool) -> str:
     if output_format == "json":
         return json.dumps(result.as_json(), indent=1, default=str) + "\n"
-    if output_format in ("sarif", "github"):
-        return _findings(result.findings, output_format)
+    if output_format == "github":
+        from twinrun.render.summary import annotation
+
+        return annotation("", result) + findings_text(result.findings, output_format)
+    if output_format == "sarif":
+        return findings_text(result.findings, output_format)
     if output_format == "html":
         from twinrun.render.html import as_html
 
@@ -61,10 +81,10 @@ def _rendered(result: CheckResult, output_format: str, quiet: bool, colour: bool
 
 def write_findings(findings: Sequence[Finding], output_format: str, output_file: str | None) -> None:
     """For the formats that show findings and nothing else."""
-    _write(_findings(findings, output_format), output_file)
+    _write(findings_text(findings, output_format), output_file)
 
 
-def _findings(findings: Sequence[Finding], output_format: str) -> str:
+def findings_text(findings: Sequence[Finding], output_format: str) -> str:
     if output_format == "sarif":
         from twinrun.render.sarif import as_sarif
 
