@@ -131,6 +131,20 @@ def test_a_set_with_a_name_is_sorted_where_it_is_run_through_and_stays_a_set(at:
     )
 
 
+def test_a_set_in_an_attribute_is_sorted_where_it_is_run_through() -> None:
+    source = """
+        class Vocabulary:
+            def __init__(self, words):
+                self.words = set(words)
+
+            def index(self):
+                return {word: i for i, word in enumerate(self.words)}
+    """
+    assert fixed("TW301", source, "enumerate", safe=False) == program(source).replace(
+        "enumerate(self.words)", "enumerate(sorted(self.words))"
+    )
+
+
 def test_a_set_that_grows_is_not_known_to_be_sortable() -> None:
     source = """
         names = {"b", "a"}

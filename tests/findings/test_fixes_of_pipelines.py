@@ -198,6 +198,7 @@ def test_before_and_after_show_the_touched_lines() -> None:
     assert fix.before.splitlines()[0] == "def augment(image, label):"
     assert fix.before.splitlines()[-1] == "ds = ds.map(augment, num_parallel_calls=tf.data.AUTOTUNE)"
     assert fix.after.count("...") == fix.before.count("...") == 2
+    assert "\n- def augment(image, label):\n+ def augment(image, label, seed):\n...\n" in f"\n{fix.changes()}"
     assert fix.describe().startswith(f"{fix.note}:\n    def augment(image, label, seed):")
 
 

@@ -133,6 +133,16 @@ def test_no_seed_is_added_where_there_is_one_or_where_it_cannot_be_called(source
     assert propose("TW105", "train.py", line, source) is None
 
 
+def test_a_program_that_only_assigns_is_still_a_program() -> None:
+    source = """
+        import keras
+
+        model = keras.Sequential([keras.layers.Dense(1)])
+        history = model.fit(x, y)
+    """
+    assert "\nkeras.utils.set_random_seed(42)\n" in fixed("TW105", source, "Sequential", safe=True)
+
+
 def test_a_missing_seed_is_set_in_the_program_and_not_in_a_module_it_imports() -> None:
     module = "import keras\n\n\ndef build():\n    return keras.layers.Dense(1)\n"
     script = "import keras\n\nfrom model import build\n\nmodel = build()\nmodel.fit()\n"

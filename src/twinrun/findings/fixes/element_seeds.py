@@ -18,22 +18,23 @@ from twinrun.findings.fixes.seeding import SEED
 
 @dataclass(frozen=True)
 class Mapped:
-    """A call of `Dataset.map`, what it is given, and the function that stands for."""
+    """A call of `Dataset.map`, what it is given, the function that is, and which map of the file this is."""
 
     call: ast.Call
     reference: ast.expr
     function: Function | ast.Lambda
+    number: int
 
 
 def mapped_functions(module: Module) -> list[Mapped]:
     """Every map in the module whose function can be seen."""
-    found = []
+    found: list[Mapped] = []
     for call in module.calls():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "map":
             reference = argument(call, "map_func", 0)
             function = passed_function(module, reference) if reference is not None else None
             if reference is not None and function is not None:
-                found.append(Mapped(call, reference, function))
+                found.append(Mapped(call, reference, function, len(found)))
     return found
 
 
@@ -65,10 +66,8 @@ def seeds_passed_in(module: Module, mapped: Mapped, seed: str) -> list[Edit] | N
     if len(plain) == 1 and _elements_are_one_tuples(mapped.call):
         return None
     seeds = module.names.free("seeds", "element_seeds")
-    number = [each.call for each in mapped_functions(module)].index(mapped.call)
-    line = (
-        f"{seeds} = {tensorflow}.data.Dataset.random(seed={SEED + number}, rerandomize_each_iteration=True)"
-    )
+    arguments = f"seed={SEED + mapped.number}, rerandomize_each_iteration=True"
+    line = f"{seeds} = {tensorflow}.data.Dataset.random({arguments})"
     added = module.insert_line_before(statement, line)
     function = _function_edits(module, mapped, plain, seed)
     if added is None or function is None or module.in_loop(mapped.call):

@@ -29,18 +29,37 @@ class Draft:
 
 @dataclass(frozen=True)
 class Fix:
-    """A rewrite of a file of the user's. `before` and `after` hold the touched lines; `before` is empty
-    when lines are only added."""
+    """A rewrite of a file of the user's. A hunk is some neighbouring lines of the user's and what takes their
+    place; where lines are only added, the first is empty."""
 
     code: str
     file: str
     line: int
-    before: str
-    after: str
+    hunks: tuple[tuple[str, str], ...]
     note: str
     safe: bool
     source: str = field(repr=False)
     edits: tuple[Edit, ...] = field(repr=False)
+
+    @property
+    def before(self) -> str:
+        """The user's lines that change; places that are apart are set apart by a line of dots."""
+        return _joined(before for before, _ in self.hunks)
+
+    @property
+    def after(self) -> str:
+        """The lines to write instead."""
+        return _joined(after for _, after in self.hunks)
+
+    def changes(self) -> str:
+        """Each line that goes behind a `-`, each that comes behind a `+`, as a report shows them."""
+        hunks = []
+        for before, after in self.hunks:
+            lines = [f"- {line}" for line in before.splitlines()] + [
+                f"+ {line}" for line in after.splitlines()
+            ]
+            hunks.append("\n".join(line.rstrip() for line in lines))
+        return _joined(hunks)
 
     def fixed(self) -> str:
         """The whole source with this fix in it."""
@@ -69,12 +88,12 @@ def overlap(first: Edit, second: Edit) -> bool:
 
 def make(code: str, file: str, line: int, source: str, draft: Draft) -> Fix:
     """A fix from a draft, with the lines it touches before and after."""
-    before, after = touched_lines(source, draft.edits)
-    return Fix(code, file, line, before, after, draft.note, draft.safe, source, draft.edits)
+    hunks = touched_lines(source, draft.edits)
+    return Fix(code, file, line, hunks, draft.note, draft.safe, source, draft.edits)
 
 
-def touched_lines(source: str, edits: tuple[Edit, ...]) -> tuple[str, str]:
-    """The touched lines before and after; places that are apart are set apart by a line of dots."""
+def touched_lines(source: str, edits: tuple[Edit, ...]) -> tuple[tuple[str, str], ...]:
+    """The touched lines before and after, neighbouring lines together."""
     starts = line_starts(source)
     regions: list[tuple[int, int, list[Edit]]] = []  # first line, line after the last, edits
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
@@ -87,15 +106,14 @@ def touched_lines(source: str, edits: tuple[Edit, ...]) -> tuple[str, str]:
         else:
             regions.append((first, end, [edit]))
     starts.append(len(source))
-    before, after = [], []
+    hunks = []
     for first, end, inside in regions:
         begin = starts[first]
         shifted = [Edit(edit.start - begin, edit.end - begin, edit.text) for edit in inside]
         part = source[begin : starts[end]]
-        before.append(part.strip("\r\n"))
-        after.append(apply(part, shifted).strip("\r\n"))
-    return _joined(before), _joined(after)
+        hunks.append((part.strip("\r\n"), apply(part, shifted).strip("\r\n")))
+    return tuple(hunks)
 
 
-def _joined(parts: list[str]) -> str:
+def _joined(parts: Iterable[str]) -> str:
     return "\n...\n".join(part for part in parts if part)

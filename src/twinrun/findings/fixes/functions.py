@@ -67,12 +67,12 @@ def at_the_top(module: Module, function: Function, text: str) -> Edit | None:
 def _named(module: Module, reference: ast.Name) -> Function | ast.Lambda | None:
     found: list[Function | ast.Lambda] = []
     uses = 0
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == reference.id:
+    for node in module.named[reference.id]:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             found.append(node)
-        elif isinstance(node, ast.arg) and node.arg == reference.id:
+        elif isinstance(node, ast.arg):
             return None
-        elif isinstance(node, ast.Name) and node.id == reference.id:
+        elif isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load):
                 uses += 1
                 continue
@@ -91,16 +91,9 @@ def _method(module: Module, reference: ast.Attribute) -> Function | None:
         or reference.value.id not in ("self", "cls", owner.name)
     ):
         return None
-    found = [
-        node
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == reference.attr
-    ]
-    uses = [
-        node
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Attribute) and node.attr == reference.attr
-    ]
+    bound = module.named.get(reference.attr, [])
+    found = [node for node in bound if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    uses = module.attributes[reference.attr]
     if len(found) != 1 or len(uses) != 1 or module.parent.get(found[0]) is not owner:
         return None
     return found[0] if _plain(module, found[0]) else None

@@ -33,11 +33,13 @@ class HostCall:
 def in_map(module: Module, line: int) -> Draft | None:
     """Pass a seed per element through the map into the host function, and draw from a generator of it."""
     seed = seed_name(module)
-    found = [(host, edits) for host in _host_calls(module) if (edits := _seeded(module, host, seed))]
-    if len(chosen := [pair for pair in found if _is_at(module, pair[0], line)]) != 1:
+    statement = module.statement_at(line)
+    here = [host for host in _host_calls(module) if _is_at(module, host, line, statement)]
+    rewritten = [edits for host in here if (edits := _seeded(module, host, seed))]
+    if len(rewritten) != 1:
         return None
     note = "pass a seed per element into the function, and draw from a generator made of it"
-    return Draft(tuple(chosen[0][1]), note, safe=True)
+    return Draft(tuple(rewritten[0]), note, safe=True)
 
 
 def in_generator(module: Module, line: int) -> Draft | None:
@@ -66,8 +68,7 @@ def _host_calls(module: Module) -> list[HostCall]:
     return found
 
 
-def _is_at(module: Module, host: HostCall, line: int) -> bool:
-    statement = module.statement_at(line)
+def _is_at(module: Module, host: HostCall, line: int, statement: ast.stmt | None) -> bool:
     in_host = host.function.lineno <= line <= (host.function.end_lineno or 0)
     return in_host or statement in (module.statement(host.call), module.statement(host.mapped.call))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from twinrun.findings.fixes.fix import Edit
@@ -25,9 +25,25 @@ class Module:
         self.newline = newline_of(source)
         self._starts = line_starts(source)
         self.parent: dict[ast.AST, ast.AST] = {}
+        self.named: dict[str, list[ast.AST]] = {}  # everything that uses or binds a name, by the name
+        self.attributes: dict[str, list[ast.Attribute]] = {}
+        self.assignments: list[ast.Assign] = []
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
                 self.parent[child] = node
+            self._index(node)
+
+    def _index(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Name):
+            self.named.setdefault(node.id, []).append(node)
+        elif isinstance(node, ast.arg):
+            self.named.setdefault(node.arg, []).append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            self.named.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.Attribute):
+            self.attributes.setdefault(node.attr, []).append(node)
+        elif isinstance(node, ast.Assign):
+            self.assignments.append(node)
 
     # Places
 
@@ -164,8 +180,19 @@ class Module:
 
 def _does_something(tree: ast.Module) -> bool:
     """Whether a file is a program rather than a module for others: it acts when it is run."""
-    return any(
-        isinstance(node, ast.If | ast.For | ast.While | ast.With)
-        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
-        for node in tree.body
-    )
+    made = {name.id for node in tree.body if isinstance(node, ast.Assign) for name in _names(node.targets)}
+    for node in tree.body:
+        if isinstance(node, ast.If | ast.For | ast.While | ast.With):
+            return True
+        value = (
+            getattr(node, "value", None) if isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign) else None
+        )
+        if isinstance(value, ast.Call) and (
+            isinstance(node, ast.Expr) or any(name.id in made for name in _names([value.func]))
+        ):
+            return True  # history = model.fit(…), of a model that was made above
+    return False
+
+
+def _names(nodes: Sequence[ast.AST]) -> list[ast.Name]:
+    return [name for node in nodes for name in ast.walk(node) if isinstance(name, ast.Name)]

@@ -59,23 +59,18 @@ _LOOPS = ast.For | ast.While | ast.ListComp | ast.SetComp | ast.DictComp | ast.G
 def stateless(module: Module, line: int) -> Draft | None:
     """Rewrite the map at this line, or the one whose function holds this line."""
     seed = seed_name(module)
-    found = [
-        (mapped, edits) for mapped in mapped_functions(module) if (edits := _rewritten(module, mapped, seed))
-    ]
-    chosen = (
-        [pair for pair in found if module.name_line(pair[0].call) == line]
-        or [pair for pair in found if _holds(module, pair[0].call, line)]
-        or [pair for pair in found if pair[0].function.lineno <= line <= (pair[0].function.end_lineno or 0)]
-    )
-    if len(chosen) != 1:
+    maps, here = mapped_functions(module), module.statement_at(line)
+    rewritten: list[list[Edit]] = []
+    for nearest in (
+        [mapped for mapped in maps if module.name_line(mapped.call) == line],
+        [mapped for mapped in maps if here is not None and module.statement(mapped.call) is here],
+        [mapped for mapped in maps if mapped.function.lineno <= line <= (mapped.function.end_lineno or 0)],
+    ):
+        rewritten = rewritten or [edits for mapped in nearest if (edits := _rewritten(module, mapped, seed))]
+    if len(rewritten) != 1:
         return None
     note = "draw with stateless ops, from a seed per element; the map stays parallel"
-    return Draft(tuple(chosen[0][1]), note, safe=True)
-
-
-def _holds(module: Module, call: ast.Call, line: int) -> bool:
-    statement = module.statement(call)
-    return statement is not None and statement is module.statement_at(line)
+    return Draft(tuple(rewritten[0]), note, safe=True)
 
 
 def _rewritten(module: Module, mapped: Mapped, seed: str) -> list[Edit] | None:
@@ -117,10 +112,9 @@ def _is_generator(module: Module, receiver: ast.expr) -> bool:
     wanted = ast.dump(receiver).replace("Store()", "Load()")
     makers = ("tensorflow.random.Generator.", "tensorflow.random.get_global_generator")
     return any(
-        isinstance(node, ast.Assign)
-        and (module.names.called(node.value) or "").startswith(makers)
+        (module.names.called(node.value) or "").startswith(makers)
         and any(ast.dump(target).replace("Store()", "Load()") == wanted for target in node.targets)
-        for node in ast.walk(module.tree)
+        for node in module.assignments
     )
 
 
@@ -133,8 +127,8 @@ def _draws_otherwise(module: Module, call: ast.Call, function: Function | ast.La
         return True
     if isinstance(call.func, ast.Name | ast.Attribute):
         called = call.func.id if isinstance(call.func, ast.Name) else call.func.attr
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.FunctionDef) and node.name == called and node is not function:
+        for node in module.named.get(called, []):
+            if isinstance(node, ast.FunctionDef) and node is not function:
                 return any(
                     (module.names.called(inner) or "").startswith(_RANDOM) for inner in module.calls(node)
                 )

@@ -7,7 +7,7 @@ import ast
 from twinrun.findings.fixes.fix import Draft
 from twinrun.findings.fixes.imports import after_imports, last_leading_import
 from twinrun.findings.fixes.module import Module
-from twinrun.findings.fixes.names import Import, canonical
+from twinrun.findings.fixes.names import Import
 
 SEED = 42
 KERAS = "keras.utils.set_random_seed"
@@ -24,9 +24,14 @@ def numpy_random(module: Module, line: int) -> Draft | None:
     return _seeded(module, line, "numpy", "numpy.random.seed")
 
 
-def frameworks(module: Module, line: int) -> Draft | None:
-    """Seed TensorFlow and Keras, and with them Python and NumPy."""
-    return _seeded(module, line, None, "tensorflow.random.set_seed" if _uses_no_keras(module) else KERAS)
+def tensorflow_random(module: Module, line: int) -> Draft | None:
+    """Set TensorFlow's global seed, and with it Keras', Python's and NumPy's."""
+    return _seeded(module, line, None, "tensorflow.random.set_seed")
+
+
+def keras_random(module: Module, line: int) -> Draft | None:
+    """Seed what Keras draws from, and with it everything else."""
+    return _seeded(module, line, None, KERAS)
 
 
 def seed_calls(module: Module) -> list[ast.Call]:
@@ -124,9 +129,3 @@ def _seed_of(module: Module) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32:
             return value
     return SEED
-
-
-def _uses_no_keras(module: Module) -> bool:
-    named = [canonical(each.dotted) for each in module.names.imports]
-    named += [dotted for node in ast.walk(module.tree) if (dotted := module.names.dotted(node))]
-    return not any(name.partition(".")[0] == "keras" for name in named)

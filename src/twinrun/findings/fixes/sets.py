@@ -77,6 +77,11 @@ def _is_set(module: Module, node: ast.expr) -> bool:
         return _is_set(module, node.left) or (
             not isinstance(node.op, ast.Sub) and _is_set(module, node.right)
         )
+    if isinstance(node, ast.Attribute):  # self.words
+        values = _assigned_to_attribute(module, node)
+        return bool(values) and all(
+            isinstance(value, ast.Call | ast.Set) and _is_set(module, value) for value in values
+        )
     if isinstance(node, ast.Name):
         values = _assigned(module, node)
         return bool(values) and all(
@@ -104,6 +109,15 @@ def _assigned(module: Module, name: ast.Name) -> list[ast.expr]:
             elif not isinstance(outer, ast.AugAssign):
                 return []
     return values
+
+
+def _assigned_to_attribute(module: Module, node: ast.Attribute) -> list[ast.expr]:
+    """Everything that is assigned to an attribute of this name, of whatever object."""
+    return [
+        each.value
+        for each in module.assignments
+        if any(isinstance(target, ast.Attribute) and target.attr == node.attr for target in each.targets)
+    ]
 
 
 def _elements_are_text(module: Module, node: ast.expr) -> bool:
