@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from baseline_runs import PROGRAM
 
-from twinrun.cli.baseline import with_late_options
+from twinrun.cli.late import with_late_options
 
 
 def twinrun(folder: Path, *words: str, **variables: str) -> tuple[int, dict[str, Any], str]:

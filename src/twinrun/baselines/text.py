@@ -12,7 +12,7 @@ from twinrun.baselines.result import BaselineResult
 from twinrun.errors import CannotWrite
 from twinrun.render import write_result
 from twinrun.render.text import as_text, printable
-from twinrun.result import REPEATS
+from twinrun.result import REPEATS, CheckResult
 
 
 def write_baseline_result(
@@ -20,16 +20,16 @@ def write_baseline_result(
 ) -> None:
     """Text and JSON know of baselines; every other format is a view of the check inside."""
     if output_format == "json":
-        _write(json.dumps(result.as_json(), indent=1, default=str) + "\n", output_file)
+        write(json.dumps(result.as_json(), indent=1, default=str) + "\n", output_file)
     elif output_format == "text":
-        _write(baseline_as_text(result, quiet=quiet, colour=output_file is None), output_file)
+        write(baseline_as_text(result, quiet=quiet, colour=output_file is None), output_file)
     else:
         write_result(result.check, output_format, output_file, None, quiet=quiet)
     if html:
         write_result(result.check, "text", os.devnull, html, quiet=True)
 
 
-def _write(text: str, file: str | None) -> None:
+def write(text: str, file: str | None) -> None:
     if file is None:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -52,6 +52,27 @@ def baseline_as_text(result: BaselineResult, *, quiet: bool = False, colour: boo
     if not quiet:
         lines += _more(result)
     return "\n".join(lines) + "\n"
+
+
+def several_as_text(
+    outcomes: list[tuple[str, BaselineResult | CheckResult]], output_format: str, *, quiet: bool
+) -> str:
+    """The results of several named programs, one after the other."""
+    if output_format == "json":
+        programs = [{"program_name": name, **each.as_json()} for name, each in outcomes]
+        return (
+            json.dumps({"schema": "twinrun/baseline-all/1", "programs": programs}, indent=1, default=str)
+            + "\n"
+        )
+    texts = []
+    for name, each in outcomes:
+        text = (
+            as_text(each, quiet=quiet)
+            if isinstance(each, CheckResult)
+            else baseline_as_text(each, quiet=quiet)
+        )
+        texts.append(f"== {name}\n{text}")
+    return "\n".join(texts)
 
 
 def _done(result: BaselineResult) -> str:

@@ -4,12 +4,14 @@ key."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from twinrun.cli.options import RunningVerb, output_options, program_arguments, seconds, the_pin, the_program
+from twinrun.cli.late import BaselineVerb
+from twinrun.cli.options import output_options, program_arguments, seconds, the_pin, the_program
 
 if TYPE_CHECKING:
     from twinrun.baselines.observed import Observed
@@ -19,60 +21,7 @@ if TYPE_CHECKING:
     from twinrun.baselines.verbs import Listed
     from twinrun.result import CheckResult
 
-# Options that may also stand behind the program, as long as they were not given before it.
-LATE = ("--name", "--reason", "--store", "--contract", "--output-format")
-
-
-class BaselineVerb(RunningVerb):
-    """A running verb whose own options may follow the program: `baseline record train.py --name mnist`."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        return super().make_context(info_name, with_late_options(args, self._valued()), parent, **extra)
-
-    def _valued(self) -> set[str]:
-        """The options of this verb that take a value."""
-        options = (param for param in self.params if isinstance(param, click.Option))
-        return {name for option in options if not option.is_flag for name in option.opts}
-
-
-def with_late_options(args: list[str], valued: set[str]) -> list[str]:
-    """Moves our options from behind the program to before it. Behind a `--`, and when an option was given
-    before
-    the program already, everything is the program's own."""
-    index = 0
-    while index < len(args) and args[index].startswith("-") and args[index] != "--":
-        if args[index] == "-m":
-            break
-        index += 2 if args[index] in valued and args[index] != "--pin" else 1
-    before, after = args[:index], args[index:]
-    late = {name for name in LATE if name in valued and not any(_is(word, name) for word in before)}
-    moved: list[str] = []
-    kept: list[str] = []
-    place = 0
-    while place < len(after):
-        word = after[place]
-        if word == "--":
-            kept += after[place + 1 :] if kept else after[place:]
-            break
-        name = next((name for name in late if _is(word, name)), None)
-        if name is None or not kept:
-            kept.append(word)
-            place += 1
-            continue
-        late.discard(name)
-        width = 1 if "=" in word else 2
-        moved += after[place : place + width]
-        place += width
-    return [*before, *moved, *kept]
-
-
-def _is(word: str, option: str) -> bool:
-    return word == option or word.startswith(option + "=")
-
-
-NAME = click.option("--name", required=True, help="The baseline's name, such as mnist.")
+NAME = click.option("--name", help="The baseline's name; without one, all that pyproject.toml names.")
 STORE = click.option("--store", envvar="TWINRUN_BASELINES", help="Folder or fsspec address of the baselines.")
 STEPS = click.option("--steps", type=click.IntRange(min=1), help="Stop after this many steps.")
 PIN = click.option("--pin", metavar="[=SEED]", help="Pin every source of randomness.")
@@ -111,7 +60,7 @@ def record(ctx: click.Context, /, **given: Any) -> None:
 
     Exit codes: 0 recorded, 1 the program does not repeat, 2 could not be recorded.
     """
-    ctx.exit(_make(given, reason=None))
+    ctx.exit(_each(given, lambda one: _made(one, reason=None)))
 
 
 @baseline.command(cls=BaselineVerb)
@@ -130,7 +79,8 @@ def record(ctx: click.Context, /, **given: Any) -> None:
 @click.pass_context
 def accept(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM and replace the baseline NAME of this environment, with a reason that is kept."""
-    ctx.exit(_make(given, reason=str(given.pop("reason"))))
+    reason = str(given.pop("reason"))
+    ctx.exit(_each(given, lambda one: _made(one, reason)))
 
 
 @baseline.command(cls=BaselineVerb)
@@ -150,7 +100,7 @@ def check(ctx: click.Context, /, **given: Any) -> None:
 
     Exit codes: 0 within the contract, 1 left it, 2 could not be judged (no baseline for this environment).
     """
-    ctx.exit(_check(given))
+    ctx.exit(_each(given, _checked))
 
 
 @baseline.command(name="list")
@@ -178,7 +128,33 @@ def list_(ctx: click.Context, name: str | None, store: str | None, output_format
     ctx.exit(2 if any(each.problem for each in found) else 0)
 
 
-def _make(given: dict[str, Any], reason: str | None) -> int:
+Outcome: TypeAlias = "BaselineResult | CheckResult"
+
+
+def _each(given: dict[str, Any], one: Callable[[dict[str, Any]], Outcome]) -> int:
+    """The baseline that was named, or that of every configured program that has one."""
+    from twinrun.cli.programs import all_wanted, configured, worst
+    from twinrun.errors import UsageError
+
+    if given["name"] is not None:
+        outcome = one(given)
+        _write_one(outcome, given)
+        return outcome.exit_code
+    named = [each for each in configured() if each.baseline is not None]
+    if not all_wanted(given) or not named:
+        raise UsageError(
+            "which baseline?",
+            hint="give --name, or `baseline = true` in [tool.twinrun.programs.NAME] of pyproject.toml",
+        )
+    outcomes = []
+    for each in named:
+        click.echo(f"{each.name}: {each.words}", err=True)
+        outcomes.append((each.name, one({**each.given(given), "name": each.baseline})))
+    _write_several(outcomes, given)
+    return worst([outcome.exit_code for _, outcome in outcomes])
+
+
+def _made(given: dict[str, Any], reason: str | None) -> Outcome:
     """Record, or accept when there is a reason."""
     from twinrun.baselines import verbs
     from twinrun.baselines.program import observe, observe_twice
@@ -199,16 +175,13 @@ def _make(given: dict[str, Any], reason: str | None) -> int:
         runs = int(given["runs"])
         observed = observe_twice(running, runs, screen) if runs > 1 else observe(running, screen)
     if isinstance(observed, CheckResult):
-        return _refused(observed, given)
+        return observed
     if reason is None:
-        result = verbs.record(store, name, contract, observed)
-    else:
-        result = verbs.accept(store, name, reason, observed, given["contract"])
-    _write(result, given)
-    return 0
+        return verbs.record(store, name, contract, observed)
+    return verbs.accept(store, name, reason, observed, given["contract"])
 
 
-def _check(given: dict[str, Any]) -> int:
+def _checked(given: dict[str, Any]) -> Outcome:
     from twinrun.baselines import verbs
     from twinrun.baselines.observed import from_recording
     from twinrun.baselines.program import observe
@@ -219,8 +192,7 @@ def _check(given: dict[str, Any]) -> int:
     known = verbs.find(store, name)
     _take_over(given, known)
     if given["recording"]:
-        _write(result := verbs.check(store, name, from_recording(Path(given["recording"]))), given)
-        return result.exit_code
+        return verbs.check(store, name, from_recording(Path(given["recording"])))
     # Any baseline of this name says whether values are needed; which one applies is known only after the run.
     numeric = next(
         (each.contract for each in known if "=" in each.contract and "band" not in each.contract), None
@@ -228,15 +200,13 @@ def _check(given: dict[str, Any]) -> int:
     running = _running(given, numeric or "bitwise")
     observed = observe(running, _screen(given))
     if isinstance(observed, CheckResult):
-        return _refused(observed, given)
+        return observed
 
     def again() -> Observed | None:
         second = observe(running, _screen(given))
         return None if isinstance(second, CheckResult) else second
 
-    result = verbs.check(store, name, observed, None if given["no_rerun"] else again)
-    _write(result, given)
-    return result.exit_code
+    return verbs.check(store, name, observed, None if given["no_rerun"] else again)
 
 
 def _take_over(given: dict[str, Any], known: list[Any]) -> None:
@@ -289,24 +259,40 @@ def _screen(given: dict[str, Any]) -> Any:
     return screen(quiet=bool(given["quiet"]))
 
 
-def _refused(result: CheckResult, given: dict[str, Any]) -> int:
-    """The program did not run, or does not repeat: nothing was recorded, nothing could be compared."""
-    from twinrun.render import write_result
-
-    write_result(
-        result, given["output_format"], given["output_file"], given.get("html"), quiet=given["quiet"]
-    )
-    if result.exit_code == 1:
-        click.echo("hint: nothing was recorded; `twinrun check` names the cause", err=True)
-    return result.exit_code
-
-
-def _write(result: BaselineResult, given: dict[str, Any]) -> None:
+def _write_one(outcome: Outcome, given: dict[str, Any]) -> None:
     from twinrun.baselines.text import write_baseline_result
+    from twinrun.render import write_results
+    from twinrun.result import CheckResult
 
-    write_baseline_result(
-        result, given["output_format"], given["output_file"], given.get("html"), quiet=given["quiet"]
-    )
+    if isinstance(outcome, CheckResult):
+        # The program did not run, or does not repeat: nothing was recorded, nothing could be compared.
+        shown: dict[str, Any] = {
+            name: given.get(name) for name in ("output_format", "output_file", "html", "quiet")
+        }
+        write_results([(given["name"], outcome)], **shown)
+        if outcome.exit_code == 1:
+            click.echo("hint: nothing was recorded; `twinrun check` names the cause", err=True)
+        return
+    if given["output_format"] == "github":
+        from twinrun.render.summary import write_summary
+
+        write_summary([(given["name"], outcome.check)])
+    how = (given["output_format"], given["output_file"], given.get("html"))
+    write_baseline_result(outcome, *how, quiet=given["quiet"])
+
+
+def _write_several(outcomes: list[tuple[str, Outcome]], given: dict[str, Any]) -> None:
+    """Text and JSON say what a baseline adds; the other formats show the checks inside."""
+    from twinrun.baselines.text import several_as_text, write
+    from twinrun.render import write_results
+    from twinrun.result import CheckResult
+
+    if given["output_format"] in ("text", "json"):
+        text = several_as_text(outcomes, given["output_format"], quiet=given["quiet"])
+        write(text, given["output_file"])
+        return
+    checks = [(name, each if isinstance(each, CheckResult) else each.check) for name, each in outcomes]
+    write_results(checks, output_format=given["output_format"], output_file=given["output_file"], html=None)
 
 
 def _listed(each: Listed) -> dict[str, Any]:

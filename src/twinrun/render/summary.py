@@ -13,7 +13,7 @@ _MARKS = {"repeats": "✅", "diverges": "❌", "undecided": "⚠️"}
 
 
 def annotation(name: str, result: CheckResult) -> str:
-    """One line in GitHub's form: an error where the program diverges, a warning where it could not be judged."""
+    """One line in GitHub's form: an error for a program that diverges, a warning for one not judged."""
     if result.verdict == REPEATS:
         return ""
     kind = "error" if result.verdict == DIVERGES else "warning"
