@@ -1,5 +1,6 @@
 """Writes constraints.txt: every package that `make setup` installs, with its version and the sha256 of its
 wheels, for each Python that the project supports on Linux x86-64. Run by `make lock`; needs nothing but pip.
+With --oldest, constraints-oldest.txt: the same with the oldest TensorFlow that is tested (`make test-oldest`).
 
 Names, versions and hashes only: which registry they come from is the business of whoever installs them.
 """
@@ -25,6 +26,7 @@ else:
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.10", "3.11", "3.12")
 EXTRAS = ("tensorflow", "tf-keras", "fsspec")
+OLDEST = ("tensorflow==2.18.*", "keras==3.8.*", "tf-keras==2.18.*")
 BUILD = ("hatchling", "editables")  # an editable install without build isolation needs both
 
 
@@ -119,22 +121,25 @@ def _sha256(item: dict[str, object]) -> str:
     return str(download["archive_info"]["hashes"]["sha256"])
 
 
-def main() -> None:
+def main(oldest: bool = False) -> None:
+    asked = [*wanted(), *(OLDEST if oldest else ())]
+    file = "constraints-oldest.txt" if oldest else "constraints.txt"
+    setup = "make test-oldest" if oldest else "make setup"
     pins: dict[tuple[str, str], Pin] = {}
     for python in PYTHONS:
         print(f"resolving for Python {python}", file=sys.stderr)
-        for item in resolve(python, wanted()):
+        for item in resolve(python, asked):
             name, version = canonicalize_name(_of(item, "name")), _of(item, "version")
             pin = pins.setdefault((name, version), Pin(name, version))
             pin.pythons.add(python)
             pin.hashes.add(_sha256(item))
     head = (
-        "# Written by tools/lock.py (`make lock`). What `make setup` installs: names, versions and the\n"
+        f"# Written by tools/lock.py (`make lock`). What `{setup}` installs: names, versions and the\n"
         f"# sha256 of the wheels for CPython {', '.join(PYTHONS)} on Linux x86-64 (glibc).\n"
     )
     lines = [pin.line() for _, pin in sorted(pins.items())]
-    (ROOT / "constraints.txt").write_text(head + "\n".join(lines) + "\n")
+    (ROOT / file).write_text(head + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(oldest="--oldest" in sys.argv[1:])

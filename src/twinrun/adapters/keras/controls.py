@@ -16,19 +16,20 @@ from twinrun.controls.session import current
 
 # Keras 3
 
+# The name under which Keras keeps the generator of keras.random.
+_SHARED = "global_seed_generator"
+
 
 def apply_keras(request: PinRequest) -> Undo:
     from keras.src.backend.common import global_state
-    from keras.src.random import seed_generator
 
     default_seeds.derive_by_layer_in_keras()
-    name = seed_generator.GLOBAL_SEED_GENERATOR
-    before = global_state.get_global_attribute(name)
+    before = global_state.get_global_attribute(_SHARED)
     # Made anew, from a derived seed, when keras.random is next used without one.
-    global_state.set_global_attribute(name, None)
+    global_state.set_global_attribute(_SHARED, None)
 
     def undo() -> None:
-        global_state.set_global_attribute(name, before)
+        global_state.set_global_attribute(_SHARED, before)
 
     return undo
 
@@ -37,7 +38,7 @@ def read_keras(request: PinRequest | None) -> Reading:
     from keras.src.backend.common import global_state
     from keras.src.random import seed_generator
 
-    generator = global_state.get_global_attribute(seed_generator.GLOBAL_SEED_GENERATOR)
+    generator = global_state.get_global_attribute(_SHARED)
     shared = None if generator is None else [int(word) for word in generator.state.numpy()]
     in_place = default_seeds.is_derived(seed_generator.make_default_seed)
     return _read("keras-seed", "keras", in_place, {"keras_random": shared or "not used"})
