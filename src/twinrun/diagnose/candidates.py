@@ -19,7 +19,7 @@ _SEED_OF = {"python-random": "seed:python-random", "keras-seed": "seed:python-ra
 # How likely each kind is, by the phase where the twins part. What is not named ranks lowest.
 _RANKS: dict[str, dict[str, int]] = {
     "init": {"keras-seed": 10, "tf-random": 9, "numpy": 8, "python-random": 8, "generator": 8, "file": 6, "hash": 5, "entropy": 4, "listing": 4, "dates": 2, "clock": 2},
-    "batch": {"loader": 12, "order": 11, "parallel": 11, "shuffle": 10, "file": 10, "generator": 9, "numpy": 9, "python-random": 9, "listing": 9, "tf-random": 8, "hash": 6, "keras-seed": 5, "entropy": 5, "thread": 4, "dates": 3, "clock": 3},
+    "batch": {"loader": 12, "order": 12, "parallel": 11, "shuffle": 10, "file": 10, "generator": 9, "numpy": 9, "python-random": 9, "listing": 9, "tf-random": 8, "hash": 6, "keras-seed": 5, "entropy": 5, "thread": 4, "dates": 3, "clock": 3},
     "later": {"tf-random": 9, "keras-seed": 9, "thread": 8, "numpy": 7, "python-random": 7, "generator": 7, "file": 9, "clock": 5, "dates": 5, "entropy": 4, "hash": 3, "parallel": 3, "order": 3, "shuffle": 3, "loader": 3, "listing": 3},
 }  # fmt: skip
 

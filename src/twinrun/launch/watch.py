@@ -3,6 +3,7 @@ and keeps the twin in lockstep with its siblings. Knows no framework."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -93,6 +94,8 @@ class Watch:
             self._owed = self.spec.lockstep
             if self.spec.steps is not None and self.step >= self.spec.steps and span:
                 self._stop_here()
+            if self.spec.experiment.get("trace_ops"):
+                self.settle()  # at once: the trace must not run on into the next step
 
     def _frame(self, blocks: list[Block], span: int, seconds: float) -> Frame:
         shape = tuple((block.phase, block.names) for block in blocks)
@@ -107,6 +110,11 @@ class Watch:
         return Frame(self.step, span, layout, pack(digests), tuple(values), seconds)
 
     # lockstep
+
+    @property
+    def standing(self) -> bool:
+        """Between a frame and the parent's word on it."""
+        return self._owed
 
     def settle(self) -> None:
         """Wait for the parent's word on the last frame. Called before anything that was seen may change."""
@@ -205,12 +213,8 @@ class Watch:
         if not self.alive:
             return
         self.alive = False
-        ours = isinstance(problem, Exception) and not isinstance(problem, TwinrunError)
-        trace = "".join(traceback.format_exception(problem)) if ours and isinstance(problem, Exception) else None
-        try:
-            self._channel.send_json(TROUBLE, {"message": str(problem), "kind": type(problem).__name__, "traceback": trace})
-        except OSError:
-            return
+        with contextlib.suppress(OSError):
+            self._channel.send_json(TROUBLE, describe(problem))
 
     def excepthook(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> Any:
@@ -223,6 +227,16 @@ class Watch:
         """In a forked child of the program: the recording and the channel belong to the process that was launched."""
         self.alive = False
         self._owed = False  # its parent waits for the word on the last frame; this process would take it away
+
+
+def describe(problem: BaseException | str) -> dict[str, Any]:
+    """Trouble as it is told to the parent: in words where we foresaw it, with a traceback where we did not."""
+    if isinstance(problem, TwinrunError):
+        return {"message": problem.message, "hint": problem.hint, "traceback": None}
+    if isinstance(problem, OSError) and problem.filename is not None:
+        return {"message": f"{problem.filename}: {problem.strerror}", "hint": None, "traceback": None}
+    trace = "".join(traceback.format_exception(problem)) if isinstance(problem, Exception) else None
+    return {"message": str(problem), "hint": None, "traceback": trace}
 
 
 def _layout(blocks: list[Block]) -> Layout:

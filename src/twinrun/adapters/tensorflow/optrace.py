@@ -16,6 +16,7 @@ from twinrun.launch.watch import Watch
 from twinrun.recording.digest import digest_array
 
 _MOST_ROWS = 20_000
+_MOST_KNOWN = 200_000
 _QUIET = {"ReadVariableOp", "NoOp", "Const", "VarHandleOp", "AssignVariableOp"}
 
 
@@ -24,15 +25,19 @@ class OpTrace:
         self._watch = watch
         self._frames = -1
         self._rows: list[dict[str, Any]] = []
+        self._previous: list[dict[str, Any]] = []
         self._digests: dict[int, str] = {}
         self._forward: dict[int, dict[str, Any]] = {}  # by tensor: the forward op that used or made it
 
     def seen(self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
-        if graph is not None or not self._watch.alive:
+        if graph is not None or not self._watch.alive or self._watch.standing:
             return
         if self._frames != self._watch.frames:  # a step was closed: this op belongs to the next
             self._frames = self._watch.frames
-            self._rows, self._digests, self._forward = [], {}, {}
+            # A step that is closed lazily ran its forward pass before the frame of the step before it.
+            self._previous, self._rows = self._rows, []
+            if len(self._digests) > _MOST_KNOWN:
+                self._digests, self._forward = {}, {}
         name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
         if name in _QUIET or len(self._rows) >= _MOST_ROWS:
             return
@@ -75,7 +80,7 @@ class OpTrace:
         return found
 
     def rows(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"ops": self._rows}
+        return {"ops": [*self._previous, *self._rows]}
 
 
 def install(watch: Watch) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
 import os
+import re
 import secrets
 import sys
 import threading
@@ -17,6 +19,8 @@ from twinrun.launch.ledger.book import Book, Caller, caller
 from twinrun.launch.sites import is_users
 
 _LARGEST_FILE = 256 << 20
+# RandomState(0) takes entropy too, and throws it away when it is seeded.
+_SEEDED_STATE = re.compile(r"RandomState\(\s*[^)\s]")
 _ENTROPY_ROADS = ("", "uuid", "secrets", "random", "numpy")  # through these a user's own line asks for entropy
 
 
@@ -60,6 +64,8 @@ def randbits(book: Book, kind: str, what: str) -> Callable[[int], int]:
         if kind == "generator" and not numpy_ready:
             return original(k)  # NumPy seeding its global stream, at its import: draws from that are noted as such
         who = caller()
+        if who is not None and _SEEDED_STATE.search(linecache.getline(who.file, who.line)):
+            return original(k)
         number = book.steady(kind, who)
         value = original(k) if number is None else int.from_bytes(_stretched(number, (k + 7) // 8), "little") >> (-k % 8)
         if who is not None and who.via in _ENTROPY_ROADS:
