@@ -6,6 +6,11 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says something about the machine and nothing about the code.
+settings.register_profile("twinrun", deadline=None)
+settings.load_profile("twinrun")
 
 
 @pytest.fixture(scope="session", autouse=True)

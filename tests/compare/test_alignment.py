@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from twinrun.compare.frames import differences, first_to_blame
@@ -41,6 +41,7 @@ def test_another_order_of_the_same_tensors_is_no_difference(
 def test_every_tensor_that_differs_is_named_and_no_other(
     a: dict[tuple[str, str], int], b: dict[tuple[str, str], int], seed: int
 ) -> None:
+    assume(frame(a).is_end == frame(b).is_end)
     found = {
         (d.phase, d.tensor): d.only_in for d in differences(frame(a), frame(shuffled(b, seed)), ("P", "Q"))
     }
@@ -92,10 +93,22 @@ def test_a_stream_that_differs_is_evidence_and_not_to_blame() -> None:
     assert first_to_blame(differences(a, b)) is None
 
 
-def test_steps_out_of_line_are_a_difference_of_their_own() -> None:
-    found = differences(frame({("weights", "w"): 5}, step=3), frame({("weights", "w"): 5}, step=4))
-    assert [(d.step, d.tensor) for d in found] == [(3, "step count")]
-    assert differences(frame({("weights", "w"): 5}, span=1), frame({("weights", "w"): 5}, span=2)) != []
+def test_what_one_twin_alone_went_through_is_named_and_not_compared_with_a_later_step() -> None:
+    epoch, step = frame({("metric", "epoch/loss"): 1}, step=3, span=0), frame({("weights", "w"): 5}, step=4)
+    for pair, names in (((epoch, step), ("A", "B")), ((step, epoch), ("B", "A"))):
+        assert [(d.step, d.tensor, d.only_in) for d in differences(*pair, names)] == [(3, "epoch/loss", "A")]
+
+
+def test_a_twin_that_has_ended_is_told_from_one_that_goes_on() -> None:
+    end, step = frame({("final", "w"): 5}, step=3, span=0), frame({("weights", "w"): 5}, step=4)
+    for pair, names in (((end, step), ("A", "B")), ((step, end), ("B", "A"))):
+        (found,) = differences(*pair, names)
+        assert (found.step, found.tensor, found.only_in, found.uneven) == (4, "step count", "B", True)
+
+
+def test_the_same_tensors_after_another_number_of_updates_are_a_difference() -> None:
+    (found,) = differences(frame({("weights", "w"): 5}, span=1), frame({("weights", "w"): 5}, span=2))
+    assert found.tensor == "step count" and not found.uneven
 
 
 def test_difference_in_one_twin_only_is_said_in_the_document() -> None:

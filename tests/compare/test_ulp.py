@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinrun.compare.ulp import ulp_distance
+from twinrun.compare.ulp import ulp_distance, widened
 
 KINDS = {
     "float16": (np.dtype(np.float16), np.uint16),
@@ -35,7 +35,7 @@ def pairs(draw: st.DrawFn, name: str | None = None) -> tuple[str, np.ndarray, np
 
 
 def is_nan(value: np.ndarray) -> bool:
-    return bool(np.isnan(value.astype(np.float64)).any())
+    return bool(np.isnan(widened(value)).any())
 
 
 def place(bits: int, width: int) -> int:

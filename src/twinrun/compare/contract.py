@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinrun.compare.ulp import is_float, ulp_distance
+from twinrun.compare.ulp import is_float, ulp_distance, widened
 from twinrun.errors import UsageError
 
 _HINT = "write bitwise, ulp=4, rtol=1e-5,atol=1e-8, or band=loss:1e-3,accuracy:0.5%"
@@ -60,7 +60,7 @@ class Contract:
             return a.dtype.itemsize in (2, 4, 8) and (a.size == 0 or int(ulp_distance(a, b).max()) <= self.ulp)
         if self.rtol is None and self.atol is None:
             return a.tobytes() == b.tobytes()
-        return self._close(a.astype(np.float64), b.astype(np.float64))
+        return self._close(widened(a), widened(b))
 
     def _close(self, a: np.ndarray, b: np.ndarray) -> bool:
         """Relative to the larger of the two (np.allclose measures by its second argument), so that the order of the

@@ -9,6 +9,9 @@ from twinrun.compare.tensors import Distance
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame
 
 
+STEP_COUNT = "step count"  # stands for a tensor where one twin took steps that the other did not
+
+
 @dataclass(frozen=True)
 class Difference:
     """A place where two twins part. `only_in` names the twin that alone has the tensor; `span` is more than one
@@ -26,6 +29,11 @@ class Difference:
     @property
     def judged(self) -> bool:
         return self.phase not in EVIDENCE
+
+    @property
+    def uneven(self) -> bool:
+        """One twin has come to its end, and the one that this names has not."""
+        return self.tensor == STEP_COUNT and self.only_in is not None
 
     def measured(self, found: Distance | None) -> Difference:
         return replace(self, distance=found)
@@ -55,8 +63,10 @@ def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list
     """Every tensor that differs, first to blame first. Frames are aligned by phase and name, never by position."""
     if a.key == b.key:
         return []
+    if a.is_end != b.is_end or a.step != b.step:
+        return _out_of_line(a, b, names)
     found: list[Difference] = []
-    step, span = min(a.step, b.step), max(a.span, b.span)
+    step, span = a.step, max(a.span, b.span)
     places = b.layout.places
     for entry in a.layout.by_rank:
         phase, name = a.layout.phases[entry], a.layout.names[entry]
@@ -69,10 +79,21 @@ def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list
         phase, name = b.layout.phases[entry], b.layout.names[entry]
         if (phase, name) not in a.layout.places:
             found.append(Difference(step, phase, name, span, only_in=names[1]))
-    if not found and (a.step, a.span) != (b.step, b.span):
-        found.append(Difference(step, "weights", "step count", span))
+    if not found and a.span != b.span:
+        found.append(Difference(step, "weights", STEP_COUNT, span))
     found.sort(key=lambda difference: PHASES.index(difference.phase))
     return found
+
+
+def _out_of_line(a: Frame, b: Frame, names: tuple[str, str]) -> list[Difference]:
+    """Frames of different moments are not held against each other tensor by tensor: what one twin alone went through
+    is what sets them apart."""
+    if a.is_end != b.is_end:
+        on, name = (b, names[1]) if a.is_end else (a, names[0])
+        return [Difference(on.step, "weights", STEP_COUNT, on.span, only_in=name)]
+    early, name = (a, names[0]) if a.step < b.step else (b, names[1])
+    entries = [(early.layout.phases[entry], early.layout.names[entry]) for entry in early.layout.by_rank]
+    return [Difference(early.step, phase, tensor, early.span, only_in=name) for phase, tensor in entries]
 
 
 def first_to_blame(found: list[Difference]) -> Difference | None:

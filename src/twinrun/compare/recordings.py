@@ -7,8 +7,9 @@ import time
 from pathlib import Path
 
 from twinrun.compare.contract import Contract
-from twinrun.compare.frames import Difference
+from twinrun.compare.frames import STEP_COUNT, Difference
 from twinrun.compare.judge import Judge
+from twinrun.environment.verdict import with_environments
 from twinrun.errors import NotComparable
 from twinrun.launch.recorded import RecordedTwin
 from twinrun.recording.frame import EVIDENCE
@@ -30,9 +31,9 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
     verdict, reason = REPEATS, None
     if start < shared:
         verdict, reason = _judge_from(judge, twins, start, shared)
-    if verdict == REPEATS:
+    if verdict == REPEATS or (judge.first is not None and judge.first.uneven):
         verdict, reason = _ends(judge, manifests, lengths)
-    return CheckResult(
+    result = CheckResult(
         program=manifests[0].program,
         verdict=verdict,
         reason=reason,
@@ -48,6 +49,7 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
         recordings=(str(a), str(b)),
         notes=_environment_notes(manifests),
     )
+    return with_environments(result, manifests[0].environment, manifests[1].environment)
 
 
 def _first_difference(twins: tuple[RecordedTwin, RecordedTwin], shared: int) -> int:
@@ -97,17 +99,27 @@ def _rolled_up(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], seq: int,
 def _ends(judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...]) -> tuple[str, str | None]:
     if judge.frames == 0:
         return UNDECIDED, "no training step was observed"
-    cut = [name for name, manifest in zip("AB", manifests, strict=True) if manifest.status in ("running", "failed")]
-    if cut:
-        what = "failed" if any(m.status == "failed" for m in manifests) else "was cut off, or is still running"
-        return UNDECIDED, f"recording {cut[0]} {what}: equal up to step {judge.steps}, nothing is known beyond"
-    if lengths[0] != lengths[1]:
-        if any(manifest.status in ("stopped", "held") for manifest in manifests):
-            return UNDECIDED, f"one recording was stopped: equal up to step {judge.steps}, nothing is known beyond"
-        shorter, longer = ("A", "B") if lengths[0] < lengths[1] else ("B", "A")
-        judge.first = Difference(judge.steps + 1, "weights", "step count", only_in=longer)
-        return DIVERGES, f"{shorter} ended after step {judge.steps}, {longer} went on"
-    return REPEATS, None
+    for name, manifest in zip("AB", manifests, strict=True):
+        if (what := _not_ended_well(manifest)) is not None:
+            return UNDECIDED, f"recording {name} {what}: equal up to step {judge.steps}, nothing is known beyond"
+    uneven = judge.first is not None and judge.first.uneven
+    if not uneven and lengths[0] == lengths[1]:
+        return REPEATS, None
+    if any(manifest.status in ("stopped", "held") for manifest in manifests):
+        return UNDECIDED, f"one recording was stopped: equal up to step {judge.steps}, nothing is known beyond"
+    if judge.first is None:
+        longer = "A" if lengths[0] > lengths[1] else "B"
+        judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer)
+    longer = str(judge.first.only_in)
+    return DIVERGES, f"{'B' if longer == 'A' else 'A'} ended after step {judge.steps}, {longer} went on"
+
+
+def _not_ended_well(manifest: Manifest) -> str | None:
+    if manifest.status == "running":
+        return "was cut off, or is still running"
+    if manifest.status == "failed" or manifest.exit_code not in (0, None, -9 if manifest.status == "held" else 0):
+        return "failed"
+    return None
 
 
 def _environment_notes(manifests: tuple[Manifest, Manifest]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinrun.compare.ulp import is_float, ulp_distance
+from twinrun.compare.ulp import is_float, ulp_distance, widened
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _extremes(a: np.ndarray, b: np.ndarray) -> tuple[list[int], list[int]]:
 def _note(a: np.ndarray, b: np.ndarray, different: np.ndarray) -> str | None:
     if not is_float(a.dtype):
         return None
-    x, y = a[different].astype(np.float64), b[different].astype(np.float64)
+    x, y = widened(a[different]), widened(b[different])
     if bool((x == y).all()):
         return "the numbers are equal and their bits are not: 0.0 against -0.0"
     if bool((np.isnan(x) & np.isnan(y)).all()):

@@ -12,6 +12,12 @@ def is_float(dtype: np.dtype) -> bool:  # type: ignore[type-arg]
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
+def widened(array: np.ndarray) -> np.ndarray:
+    """As float64, of which NumPy knows everything. Signalling NaNs would make it warn."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return array.astype(np.float64)
+
+
 def _bits(array: np.ndarray) -> np.ndarray:
     # A scalar would come out of ascontiguousarray with one dimension.
     return np.ascontiguousarray(array).view(_INTEGER[array.dtype.itemsize]).reshape(array.shape)
@@ -35,5 +41,5 @@ def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     x, y = ordered(a), ordered(b)
     # As unsigned numbers the difference cannot overflow: modulo 2**64 is exact for the true distance.
     distance = np.where(x > y, x.astype(np.uint64) - y.astype(np.uint64), y.astype(np.uint64) - x.astype(np.uint64))
-    lost = (np.isnan(a.astype(np.float64)) | np.isnan(b.astype(np.float64))) & (_bits(a) != _bits(b))
+    lost = (np.isnan(widened(a)) | np.isnan(widened(b))) & (_bits(a) != _bits(b))
     return np.where(lost, np.uint64(2**64 - 1), distance)

@@ -15,7 +15,7 @@ from typing import NoReturn
 from twinrun.errors import TwinrunError
 from twinrun.launch.channel import TROUBLE, Channel
 from twinrun.launch.spec import Spec
-from twinrun.launch.watch import Watch, activate
+from twinrun.launch.watch import Watch, activate, describe
 
 
 def start(spec_file: str) -> None:
@@ -26,7 +26,7 @@ def start(spec_file: str) -> None:
     try:
         watch = activate(Watch(spec, channel))
     except (TwinrunError, OSError) as problem:  # no room, or no permission, for a recording
-        channel.send_json(TROUBLE, {"message": str(problem), "kind": type(problem).__name__, "traceback": None})
+        channel.send_json(TROUBLE, describe(problem))
         return
     os.register_at_fork(after_in_child=watch.leave_to_parent)
     _see_abrupt_exit(watch)

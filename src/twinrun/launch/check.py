@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from twinrun.compare.contract import BITWISE, Contract
-from twinrun.compare.frames import Difference
+from twinrun.compare.frames import STEP_COUNT, Difference
 from twinrun.compare.judge import Judge
 from twinrun.controls.outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.controls.refusal import without_refused
@@ -176,6 +176,7 @@ class _Check:
             more = next(frames, None) if outcome.kind == "ended" else None
             if uneven or more is not None:
                 shorter, longer = (twins[0], first) if more is not None else (first, twins[0])
+                judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer.name)
                 return self._uneven(judge, shorter.name, longer.name, twins)
             return self.conclude(outcome, twins, judge)
 
@@ -190,6 +191,8 @@ class _Check:
             at = f"twin {outcome.twin.name} was at step {outcome.twin.step}"
             reason = f"no answer within {self.options.timeout:g} s: {at}"
             return self._result(UNDECIDED, twins, judge, reason, tail=outcome.twin.tail())
+        if outcome.kind == "held" and judge.first is not None and judge.first.uneven:
+            return self._one_has_ended(judge.first, twins, judge)
         if outcome.kind == "held":
             extra = self.when_held(twins, judge) if self.when_held else {}
             self.facts = self.facts + [twin.ask("facts") for twin in twins]
@@ -201,6 +204,7 @@ class _Check:
                 return self._failed(outcome.twin, twins, judge)
             self.facts = self.facts + [_facts(twin) if twin.ended else twin.ask("facts") for twin in twins]
             longer = next(twin for twin in twins if twin.frames)
+            judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer.name)
             return self._uneven(judge, outcome.twin.name, longer.name, twins)
         for twin in twins:
             if twin.wait(timeout=30.0) != 0:
@@ -218,9 +222,20 @@ class _Check:
             return self._result(DIVERGES, twins, judge, left)
         return self._result(REPEATS, twins, judge)
 
+    def _one_has_ended(self, difference: Difference, twins: list[Twin], judge: Judge) -> CheckResult:
+        """One twin stands at its end and another goes on. Whether that end was a good one is known when it is over."""
+        shorter, longer = sorted(judge.pair, key=lambda name: name == difference.only_in)
+        ending_twin = next((twin for twin in twins if twin.name == shorter), None)  # None: the recording of a first twin
+        if ending_twin is not None:
+            ending_twin.go()
+            outcome = advance([ending_twin], lambda _: False, deadline=time.monotonic() + 30.0)
+            if outcome.kind == "failed":
+                return self._failed(ending_twin, twins, judge)
+        self.facts = self.facts + [_facts(twin) if twin.ended else twin.ask("facts") for twin in twins]
+        return self._uneven(judge, shorter, longer, twins)
+
     def _uneven(self, judge: Judge, shorter: str, longer: str, twins: list[Twin]) -> CheckResult:
         reason = f"twin {shorter} ended after step {judge.steps}, twin {longer} went on"
-        judge.first = Difference(judge.steps + 1, "weights", "step count", only_in=longer)
         for twin in twins:
             twin.kill(status="held")
         return self._result(DIVERGES, twins, judge, reason)
@@ -228,6 +243,7 @@ class _Check:
     def _failed(self, twin: Twin, twins: list[Twin], judge: Judge) -> CheckResult:
         if twin.trouble is not None:
             reason = f"twin {twin.name} could not be watched: {twin.trouble.get('message')}"
+            self.facts = [*self.facts, {"notes": [hint] if (hint := twin.trouble.get("hint")) else []}]
             return self._result(UNDECIDED, twins, judge, reason, tail=twin.trouble.get("traceback"))
         code = twin.process.returncode
         how = ending(code) if code is not None else "ended its steps and did not exit within 30 s"
@@ -235,7 +251,8 @@ class _Check:
         # Give the others a moment: whether one twin or all of them fail is worth knowing.
         others = [other for other in twins if other is not twin]
         both = bool(others) and all((other.wait(timeout=3.0) or 0) != 0 for other in others)
-        who = "the program" if both or len(twins) == 1 else f"twin {twin.name} alone"
+        alone = len(twins) > 1 or bool(self.facts)  # one after the other, the first has ended well
+        who = f"twin {twin.name} alone" if alone and not both else "the program"
         self.facts = self.facts + [_facts(each) for each in twins]
         return self._result(UNDECIDED, twins, judge, f"{who} {how}{at}", tail=twin.tail())
 

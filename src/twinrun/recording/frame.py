@@ -61,6 +61,11 @@ class Frame:
     values: tuple[tuple[int, float], ...] = ()  # (entry, value) of scalars worth keeping
     seconds: float = 0.0
 
+    @property
+    def is_end(self) -> bool:
+        """The state in which a program ended, after its last step."""
+        return "final" in self.layout.phase_order
+
     def digest(self, entry: int) -> bytes:
         return self.digests[8 * entry : 8 * entry + 8]
 
