@@ -108,7 +108,7 @@ class _Diagnosis:
                 kept += found
                 evidence = together.evidence or evidence
                 continue
-            if self._computed(evidence) and self._blame_op([*kept, *found], evidence):
+            if self._computed(evidence) and self._blame_op(kept, evidence):
                 return
             break
         self._unexplained(kept, candidates(evidence, self.source))

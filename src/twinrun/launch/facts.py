@@ -9,11 +9,12 @@ if TYPE_CHECKING:
 
 
 def gather(watch: Watch) -> dict[str, Any]:
+    ledger = _told(watch, "ledger")  # first: what follows reads streams and files itself
     return {
+        "ledger": ledger,
         "environment": _environment(_told(watch, "inputs")),
         "controls": _controls(watch.spec.pin),
         "pinning": _pinning(),
-        "ledger": _told(watch, "ledger"),
         "changed_inputs": _told(watch, "changed inputs"),
         "notes": list(watch.notes),
         "step": watch.step,
