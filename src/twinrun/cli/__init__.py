@@ -49,6 +49,9 @@ class Verbs(click.Group):
         except TwinrunError as error:
             click.echo(f"error: {error}", err=True)
             ctx.exit(2)
+        except KeyboardInterrupt:  # click would exit with 1, which here means that the twins diverge
+            click.echo("interrupted", err=True)
+            ctx.exit(130)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

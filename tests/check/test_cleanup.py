@@ -1,0 +1,135 @@
+"""However a check comes to its end, no process of it stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from support import start, twinrun, write
+
+# A program with children of every usual kind, each of which carries a word by which it can be found again. It never
+# ends by itself, and shrugs off the signals that can be shrugged off.
+FAMILY = """
+import multiprocessing, os, signal, subprocess, sys, threading, time
+def sleep(word):
+    time.sleep(600)
+if __name__ == "__main__":
+    word = sys.argv[1]
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", word])
+    subprocess.Popen(["sh", "-c", f"sleep 600; echo {word}"])
+    for method in ("spawn", "fork"):
+        multiprocessing.get_context(method).Process(target=sleep, args=(word,), daemon=method == "fork").start()
+    if os.fork() == 0:
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(600)", word])
+        os._exit(0)
+    import twinrun
+    twinrun.probe("x", [1])
+    open(os.path.join(sys.argv[2], str(os.getpid())), "w").close()
+    if sys.argv[3] == "end":
+        os._exit(0)
+    threading.Event().wait()
+"""
+
+
+def belonging_to(word: str, groups: set[int]) -> list[psutil.Process]:
+    """Every living process that carries the word, or belongs to a group of the twins."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            if any(word in part for part in process.cmdline()) or os.getpgid(process.pid) in groups:
+                found.append(process)
+        except (psutil.NoSuchProcess, ProcessLookupError):
+            continue
+    return found
+
+
+def started(ready: Path, count: int, seconds: float = 60.0) -> set[int]:
+    """The process groups of the twins, once all of them have said that they are there."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = {int(entry.name) for entry in ready.iterdir()}
+        if len(found) == count:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("the twins did not start")
+
+
+def nobody_left(word: str, groups: set[int], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while left := belonging_to(word, groups):
+        assert time.monotonic() < deadline, [process.cmdline() for process in left]
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def family(tmp_path: Path) -> tuple[Path, Path, str]:
+    (tmp_path / "ready").mkdir()
+    return write(tmp_path, FAMILY), tmp_path / "ready", f"word-{os.getpid()}-{time.monotonic_ns()}"
+
+
+@pytest.mark.parametrize("verb", ["check", "run"])
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+def test_nothing_is_left_when_the_command_is_stopped(family: tuple[Path, Path, str], how: str, verb: str) -> None:
+    program, ready, word = family
+    command = start(verb, program, word, ready, "stay")
+    groups = started(ready, 2 if verb == "check" else 1)
+    assert len(belonging_to(word, groups)) >= 5 * len(groups)
+    command.send_signal(getattr(signal, how))
+    out, err = command.communicate(timeout=30)
+    nobody_left(word, groups)
+    if how == "SIGINT":
+        assert command.returncode == 130, "1 would say that the twins diverge"
+        assert "Traceback" not in err and "repeats" not in out and "diverges" not in out
+    else:
+        assert command.returncode == -getattr(signal, how)
+
+
+@pytest.mark.parametrize("options", [("check",), ("check", "--sequential"), ("run",)])
+def test_nothing_is_left_after_a_timeout(family: tuple[Path, Path, str], options: tuple[str, ...]) -> None:
+    program, ready, word = family
+    assert twinrun(*options, "--timeout", "4s", program, word, ready, "stay").code == 2
+    groups = {int(entry.name) for entry in ready.iterdir()}
+    assert groups
+    nobody_left(word, groups)
+
+
+def test_nothing_is_left_of_a_program_that_ends_before_its_children(family: tuple[Path, Path, str]) -> None:
+    program, ready, word = family
+    assert twinrun("check", "--no-diagnose", program, word, ready, "end").code == 0
+    groups = {int(entry.name) for entry in ready.iterdir()}
+    nobody_left(word, groups)
+
+
+def test_the_command_can_be_stopped_while_the_twins_start(tmp_path: Path) -> None:
+    program = write(tmp_path, "import time\ntime.sleep(600)")
+    word = f"word-{time.monotonic_ns()}"
+    for delay in (0.3, 0.6, 0.9):
+        command = start("check", program, word)
+        time.sleep(delay)
+        command.send_signal(signal.SIGINT)
+        command.communicate(timeout=30)
+        assert command.returncode in (130, -signal.SIGINT)  # the latter before there is anything to stop
+        nobody_left(word, set())
+
+
+def test_a_recording_that_was_stopped_says_so(family: tuple[Path, Path, str], tmp_path: Path) -> None:
+    program, ready, word = family
+    command = start("run", "--dir", tmp_path / "out", program, word, ready, "stay")
+    groups = started(ready, 1)
+    command.send_signal(signal.SIGKILL)
+    command.communicate()
+    nobody_left(word, groups)
+    answer = subprocess.run(
+        ["cat", str(tmp_path / "out" / "A" / "manifest.json")], capture_output=True, text=True, check=True
+    ).stdout
+    assert '"status": "running"' in answer
+    assert twinrun("diff", tmp_path / "out" / "A", tmp_path / "out" / "A").code == 2
