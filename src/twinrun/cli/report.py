@@ -25,17 +25,22 @@ def report(result: str, quiet: bool, output_format: str, output_file: str | None
 
     The exit code is 0 when it could be rendered, whatever the verdict was, and 2 when not.
     """
-    from twinrun.render import write_findings, write_result
-    from twinrun.result import SCHEMA, CheckResult, read_findings
+    from twinrun.render import write_findings, write_results
+    from twinrun.render.several import one_program_only, results_in
+    from twinrun.result import read_findings
 
     document = _read(result)
-    if output_format in _FINDINGS_ONLY and html is None and document.get("schema") != SCHEMA:
+    holds_checks = str(document.get("schema")).startswith(("twinrun/check", "twinrun/baseline"))
+    if output_format in _FINDINGS_ONLY and html is None and not holds_checks:
         try:  # findings look the same in every verb's document
             write_findings(read_findings(document), output_format, output_file)
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BadResult(f"the findings of this result are damaged: {problem!r}", where=result) from None
         return
-    write_result(CheckResult.from_json(document, where=result), output_format, output_file, html, quiet=quiet)
+    results = results_in(document, where=result)
+    if len(results) > 1:
+        one_program_only(html=html)
+    write_results(results, output_format=output_format, output_file=output_file, html=html, quiet=quiet)
 
 
 def _read(file: str) -> dict[str, Any]:

@@ -11,14 +11,7 @@ Facts = dict[str, dict[str, Any]]
 
 # Variables that were seen to change bits by themselves, beyond what the read-back fields above them already
 # say.
-_CPU_SETTINGS = (
-    "TF_XLA_FLAGS",
-    "XLA_FLAGS",
-    "OPENBLAS_CORETYPE",
-    "NPY_DISABLE_CPU_FEATURES",
-    "GLIBC_TUNABLES",
-    "MKL_CBWR",
-)
+_CPU_SETTINGS = ("TF_XLA_FLAGS", "XLA_FLAGS", "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")
 # Variables that choose other kernels on a GPU.
 _GPU_SETTINGS = (
     "NVIDIA_TF32_OVERRIDE",

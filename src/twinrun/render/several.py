@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 from xml.etree import ElementTree
 
-from twinrun.errors import UsageError
+from twinrun.errors import BadResult, UsageError
 from twinrun.render.summary import annotation
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
+from twinrun.result import SCHEMA as ONE
 
 SCHEMA = "twinrun/check-all/1"
 Several = Sequence[tuple[str, CheckResult]]
@@ -69,3 +71,25 @@ def as_junit(results: Several) -> str:
     top.set("time", f"{sum(float(suite.get('time', '0')) for suite in top):.3f}")
     ElementTree.indent(top)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(top, encoding="unicode") + "\n"
+
+
+def results_in(document: dict[str, Any], where: str | None = None) -> list[tuple[str, CheckResult]]:
+    """The checks of a saved document: one check, one against a baseline, or several of either."""
+    if document.get("schema") in (SCHEMA, "twinrun/baseline-all/1"):
+        programs = document.get("programs")
+        if (
+            not isinstance(programs, list)
+            or not all(isinstance(each, dict) for each in programs)
+            or not programs
+        ):
+            raise BadResult("this result is damaged: it holds no programs", where=where)
+        names = [str(each.get("name") or each.get("program_name") or "") for each in programs]
+        return [(name, _check(each, where)) for name, each in zip(names, programs, strict=True)]
+    return [("", _check(document, where))]
+
+
+def _check(document: dict[str, Any], where: str | None) -> CheckResult:
+    """A check against a baseline has all the fields of a check."""
+    if document.get("schema") == "twinrun/baseline-check/1":
+        document = {**document, "schema": ONE}
+    return CheckResult.from_json(document, where=where)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from twinrun.render.github import escaped, escaped_property
 from twinrun.render.text import as_text, printable
 from twinrun.result import DIVERGES, REPEATS, CheckResult
 
@@ -19,7 +20,7 @@ def annotation(name: str, result: CheckResult) -> str:
     kind = "error" if result.verdict == DIVERGES else "warning"
     first = as_text(result, quiet=True, colour=False).splitlines()[0]
     title = f"twinrun {name or result.program}"
-    return f"::{kind} title={_property(title)}::{_data(first)}\n"
+    return f"::{kind} title={escaped_property(title)}::{escaped(first)}\n"
 
 
 def as_markdown(results: Sequence[tuple[str, CheckResult]]) -> str:
@@ -62,11 +63,3 @@ def _cell(text: str) -> str:
     """Names come from programs: nothing in them may end the cell or start a tag."""
     escaped = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
     return escaped.replace("\n", " ").replace("`", "'")
-
-
-def _data(text: str) -> str:
-    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs twinrun once, keeps its result as JSON, and renders it as annotations, job summary and SARIF.
+set -uo pipefail
+result=$(mktemp)
+read -r -a command <<<"${TWINRUN_ACTION_COMMAND:-check}"
+read -r -a arguments <<<"${TWINRUN_ACTION_ARGUMENTS:-}"
+# Options stand before the program, which takes whatever follows it.
+twinrun "${command[@]}" --output-format json --output-file "$result" ${arguments[@]+"${arguments[@]}"}
+code=$?
+if [ -s "$result" ]; then
+  twinrun report --output-format github "$result"
+  if [ -n "${TWINRUN_ACTION_SARIF:-}" ]; then
+    twinrun report --output-format sarif --output-file "$TWINRUN_ACTION_SARIF" "$result"
+  fi
+fi
+case $code in 0) verdict=repeats ;; 1) verdict=diverges ;; *) verdict=undecided ;; esac
+{
+  echo "verdict=$verdict"
+  echo "exit-code=$code"
+} >>"${GITHUB_OUTPUT:-/dev/null}"
+if [ "$code" -eq 2 ] && [ "${TWINRUN_ACTION_STRICT:-true}" = "false" ]; then
+  exit 0
+fi
+exit "$code"
