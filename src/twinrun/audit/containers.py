@@ -30,6 +30,9 @@ def element_of(thing: Thing) -> Thing:
         if each.element is not None:
             inner.append(each.element)
     if not inner:
+        if thing.kind in ("plain", "object") and thing.constant is MISSING:
+            thing.element = plain(numeric=thing.numeric)  # what is done to an element is done to the whole
+            return thing.element.marked(as_elements(thing.marks))
         return plain(as_elements(total(thing)), numeric=thing.numeric)
     return join(inner).marked(as_elements(thing.marks))
 
@@ -48,9 +51,13 @@ def at(thing: Thing, key: Thing) -> Thing:
         return thing.items[name].marked(marks)
     if thing.items or thing.element is not None:
         return join([*(thing.items or ()), *([thing.element] if thing.element else ())]).marked(marks)
-    picked = thing.copied() if thing.kind in ("plain", "object") else plain(numeric=thing.numeric)
-    picked.marks, picked.constant = marks, MISSING
-    return picked
+    if thing.kind not in ("plain", "object", "dataset"):
+        return plain(marks, numeric=thing.numeric)
+    part = thing.copied()
+    part.marks, part.constant, part.sure = NONE, MISSING, ""
+    if thing.kind != "dataset":
+        thing.element = part  # a view: what is written into it is written into the whole
+    return part.marked(marks)
 
 
 def _hashable(name: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,11 @@ from twinrun.audit.definitions import Class, Function, FunctionNode
 from twinrun.audit.marks import (
     ELEMENT,
     NONE,
+    VALUE,
     Marks,
+    as_name,
     as_value,
+    by_position,
     without_collection_order,
     without_order,
 )
@@ -24,7 +28,7 @@ from twinrun.audit.values import MISSING, Thing, constant, join, plain, total
 from twinrun.audit.world import Frame, UnorderedLoop, World
 
 # Facts about a value's form, not its content: they do not vary when the content does.
-_FORM = frozenset({"shape", "dtype", "ndim", "name", "__name__", "itemsize", "rank", "element_spec"})
+_FORM = frozenset({"shape", "dtype", "ndim", "itemsize", "rank", "element_spec"})
 
 
 def evaluate(world: World, frame: Frame, node: ast.expr) -> Thing:
@@ -43,8 +47,28 @@ def truth(thing: Thing) -> bool | None:
 
 def element_met(world: World, frame: Frame, node: ast.AST, iterable: Thing) -> Thing:
     """One element of what is gone through here; going through a set brings in its order."""
+    if any(each.kind == "instance" for each in iterable.each()):
+        iterable = join(_own_elements(world, frame, node, each) for each in iterable.each())
+    if any(each.kind == "dataset" for each in iterable.each()):
+        world.gone_through.update(origin for origin, mode in iterable.marks if mode != VALUE)
     marks = set_iterated(world, frame, node, iterable)
     return element_of(iterable).marked(frozenset((origin, ELEMENT) for origin, _ in marks))
+
+
+def _own_elements(world: World, frame: Frame, node: ast.AST, thing: Thing) -> Thing:
+    """What an instance of the program's own gives when it is gone through."""
+    if thing.kind != "instance":
+        return thing
+    for name in ("__iter__", "__next__", "__getitem__"):
+        method = thing.ref.find(name)
+        if method is None or method.kind != "function":
+            continue
+        result = calls.enter_unknown(world, frame, node, Thing("function", ref=method.ref, bound=thing))
+        if name != "__iter__":
+            return Thing("generator", element=result)
+        if all(each is not thing for each in result.each()):
+            return result
+    return thing
 
 
 # -- assignment ---------------------------------------------------------------------------------------
@@ -78,7 +102,7 @@ def _unpack(world: World, frame: Frame, targets: list[ast.expr], value: Thing) -
     exact = items is not None and len(items) == len(targets)
     if exact and not any(isinstance(target, ast.Starred) for target in targets):
         for target, item in zip(targets, items or (), strict=True):
-            assign(world, frame, target, item.marked(as_value(value.marks)) if value.marks else item)
+            assign(world, frame, target, item.marked(by_position(value.marks)) if value.marks else item)
         return
     whole = value if value.kind == "plain" else element_of(value)
     for target in targets:
@@ -227,6 +251,7 @@ def _comprehension(
         for test in generator.ifs:
             conditions |= without_order(total(evaluate(world, frame, test)))
     made: Thing
+    world.repeats.append([])
     if isinstance(node, ast.DictComp):
         made = Thing("dict")
         key = evaluate(world, frame, node.key)
@@ -239,6 +264,7 @@ def _comprehension(
         put_in(made, value)
         spill(made)
     made.marks |= conditions
+    world.repeats.pop()
     del world.loops[loops:]
     frame.names = outer_names
     return made
@@ -260,6 +286,8 @@ def _binary(world: World, frame: Frame, node: ast.BinOp) -> Thing:
         return made
     if isinstance(node.op, ast.Mult) and left.kind in ("list", "tuple"):
         return Thing(left.kind, left.marks, element=element_of(left), numeric=left.numeric)
+    if isinstance(left.constant, str) or isinstance(right.constant, str) or _is_path(left):
+        return Thing(left.kind, as_name(total(left) | total(right)), path=left.path)
     path = left.path if left.kind == "object" else right.path if right.kind == "object" else ""
     return Thing(
         "object" if path else "plain",
@@ -267,6 +295,10 @@ def _binary(world: World, frame: Frame, node: ast.BinOp) -> Thing:
         path=path,
         numeric=left.numeric and right.numeric,
     )
+
+
+def _is_path(thing: Thing) -> bool:
+    return thing.kind == "object" and thing.path.startswith("pathlib.")
 
 
 def _is_set(left: Thing, right: Thing) -> bool:
@@ -313,6 +345,14 @@ def _compare(world: World, frame: Frame, node: ast.Compare) -> Thing:
     return plain(without_collection_order(marks), numeric=True)
 
 
+_ORDERINGS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
 def _decided(op: ast.cmpop, left: Thing, right: Thing) -> bool | None:
     if isinstance(op, (ast.Is, ast.IsNot)) and right.constant is None:
         same: bool | None = None
@@ -321,9 +361,14 @@ def _decided(op: ast.cmpop, left: Thing, right: Thing) -> bool | None:
         elif left.sure or left.kind not in ("plain", "either", "member"):
             same = False
         return same if same is None or isinstance(op, ast.Is) else not same
-    if isinstance(op, (ast.Eq, ast.NotEq)) and MISSING not in (left.constant, right.constant):
+    if left.constant is MISSING or right.constant is MISSING:
+        return None
+    if isinstance(op, (ast.Eq, ast.NotEq)):
         same = bool(left.constant == right.constant)
         return same if isinstance(op, ast.Eq) else not same
+    compare = _ORDERINGS.get(type(op))
+    if compare is not None and all(isinstance(each.constant, (int, float)) for each in (left, right)):
+        return bool(compare(left.constant, right.constant))
     return None
 
 
@@ -343,7 +388,7 @@ def _text(world: World, frame: Frame, node: ast.JoinedStr) -> Thing:
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             marks |= total(evaluate(world, frame, part.value))
-    return plain(marks)
+    return plain(as_name(marks) if len(node.values) > 1 else marks)
 
 
 def _walrus(world: World, frame: Frame, node: ast.NamedExpr) -> Thing:

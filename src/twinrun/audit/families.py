@@ -16,6 +16,7 @@ from twinrun.audit import (
     python_calls,
     randomness,
     reach,
+    threads,
 )
 from twinrun.audit.call import Call, Handler
 from twinrun.audit.marks import without_order
@@ -31,6 +32,7 @@ _FAMILIES = (
     outside,
     distributed,
     libraries,
+    threads,
     reach,
 )
 
@@ -87,7 +89,16 @@ def call_external(call: Call) -> Thing:
     return _unknown(call)
 
 
+def _handed_out(call: Call) -> None:
+    """A dataset given to something unknown is taken to be trained on there."""
+    for given in call.everything:
+        for each in given.each():
+            if each.kind == "dataset":
+                call.world.escaped(each.marks)
+
+
 def _unknown(call: Call) -> Thing:
+    _handed_out(call)
     marks = call.marks | calls.enter_escaping(call, call.everything)
     name, package = last(call.path), root(call.path)
     if name in _SORTS or (package in ("numpy", "tensorflow") and name in _REDUCES):
@@ -153,6 +164,7 @@ def _on_super(call: Call, receiver: Thing) -> Thing:
 
 
 def _unknown_method(call: Call, receiver: Thing) -> Thing:
+    _handed_out(call)
     if receiver.kind == "plain":
         call.world.unknown_methods.add(call.path)
     own = total(receiver) if receiver.kind != "instance" else receiver.marks
@@ -175,6 +187,7 @@ def call_object(call: Call) -> Thing:
     if keras_layers.is_keras(receiver):
         return keras_layers.call_layer(call)
     marks = total(receiver) | call.marks | calls.enter_escaping(call, call.everything)
+    call.world.escaped(call.marks)
     return plain(marks)
 
 

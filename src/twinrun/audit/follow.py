@@ -15,9 +15,9 @@ _ROUNDS = 4
 """A function that is followed may define others: so often are those looked for."""
 
 
-def follow_program(sources: Sources, entry: Module) -> World:
+def follow_program(sources: Sources, entry: Module, arguments: tuple[str, ...] | None = None) -> World:
     """Execute a script from its first statement to its last, in the order Python would."""
-    world = World(sources, roots_of(entry.path), entry=entry)
+    world = World(sources, roots_of(entry.path), entry=entry, arguments=arguments)
     try:
         frame = scope.module_frame(world, entry)
         for _ in range(_ROUNDS):
@@ -25,6 +25,7 @@ def follow_program(sources: Sources, entry: Module) -> World:
                 break
     except RecursionError:
         world.problems.append(Problem(entry.shown, "too deeply nested to follow"))
+    world.settle()
     if world.exhausted:
         world.problems.append(Problem(entry.shown, "too large to follow to its end: findings may be missing"))
     return world
@@ -58,10 +59,12 @@ def follow_library(sources: Sources, module: Module, world: World | None = None)
             made = function.owner
             if made is None:
                 _enter(world, frame, function)
+                world.settle()
                 continue
             for method in made.methods():
                 if id(method.node) not in world.entered:
                     _enter(world, frame, method)
+            world.settle()
     except RecursionError:
         world.problems.append(Problem(module.shown, "too deeply nested to follow"))
     return world

@@ -43,7 +43,7 @@ def _from_generator(call: Call) -> Thing:
     given = call.argument(None, "args")
     args = list(given.items) if given is not None and given.items is not None else []
     marks = call.marks | _called_back(call, call.argument(0, "generator"), args)
-    call.reach(marks, "a dataset")
+    call.world.reach_dataset(marks, call.frame, call.node)
     return dataset(marks)
 
 

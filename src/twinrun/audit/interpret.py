@@ -119,10 +119,12 @@ def _repeat(world: World, frame: Frame, body: list[ast.stmt], start: Callable[[]
     """Execute a loop's body: twice, so that what one turn leaves behind is met by the next."""
     before, streams = dict(frame.names), dict(world.streams)
     passes = world.passes
+    world.repeats.append([*body])
     for turn in range(passes):
         world.passes = passes if turn == 0 else 1
         start()
         run_block(world, frame, body)
+    world.repeats.pop()
     world.passes = passes
     frame.names = _merged(before, frame.names)
     world.streams = _merged_streams(world.streams, streams)
@@ -185,16 +187,20 @@ def _annotated(world: World, frame: Frame, node: ast.AnnAssign) -> str:
 def _assign_to(world: World, frame: Frame, target: ast.expr, value: Thing, node: ast.stmt) -> None:
     environment_assigned(world, frame, target, value, node)
     options_assigned(world, frame, target, value, node)
+    if isinstance(target, ast.Attribute) and target.attr in ("learning_rate", "lr"):
+        world.reach(total(value), frame, node, "the learning rate")
     expressions.assign(world, frame, target, value)
 
 
 def _augmented(world: World, frame: Frame, node: ast.AugAssign) -> str:
     """`x += …`: a counter when x is a number, more elements when it is a collection."""
-    old = expressions.evaluate(world, frame, node.target)
     value = expressions.evaluate(world, frame, node.value)
     if isinstance(node.target, ast.Name):
+        old = scope.lookup(world, frame, node.target.id)  # as it is, not as a counter that is read
         for loop in world.loops:
             loop.counters.add(node.target.id)
+    else:
+        old = expressions.evaluate(world, frame, node.target)
     marks = total(value)
     if isinstance(node.target, ast.Subscript):
         key = expressions.evaluate(world, frame, node.target.slice)

@@ -41,19 +41,17 @@ _DROPOUT = frozenset(
 )
 _AUGMENTING = frozenset({"RandAugment", "MixUp", "CutMix", "AugMix"})
 _FIXED_INITIALISERS = frozenset({"zeros", "ones", "zero", "one", "constant", "identity", "stft"})
-_RANDOM_INITIALISERS = frozenset(
-    {
-        "RandomNormal",
-        "RandomUniform",
-        "TruncatedNormal",
-        "VarianceScaling",
-        "Orthogonal",
-        "OrthogonalInitializer",
-    }
-    | {"GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "LecunNormal", "LecunUniform"}
-    | {"random_normal", "random_uniform", "truncated_normal", "variance_scaling", "orthogonal"}
-    | {"glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal", "lecun_uniform"}
-)
+# Random initialisers, and the position of the seed among their arguments.
+_RANDOM_INITIALISERS = {
+    **dict.fromkeys(
+        ("GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "LecunNormal", "LecunUniform"), 0
+    ),
+    **dict.fromkeys(("glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal"), 0),
+    **dict.fromkeys(("Orthogonal", "OrthogonalInitializer", "orthogonal"), 1),
+    **dict.fromkeys(("RandomNormal", "RandomUniform", "TruncatedNormal"), 2),
+    **dict.fromkeys(("random_normal", "random_uniform", "truncated_normal"), 2),
+    **dict.fromkeys(("VarianceScaling", "variance_scaling"), 3),
+}
 _NOT_DATA = frozenset({"name", "dtype", "trainable", "activation"})
 
 
@@ -106,14 +104,6 @@ def keras_draw(call: Call) -> Marks:
     return call.world.draw(PYTHON, "TW105", call.frame, call.node, kind="seed")
 
 
-def _seeded_by_argument(call: Call, path: str) -> Thing:
-    seed = call.argument(None, "seed")
-    marks = as_value(total(seed)) if seed is not None and seed.constant is not None else NONE
-    if not call.given(None, "seed"):
-        marks = keras_draw(call)
-    return Thing("object", marks, path=path, born=call.world.tick())
-
-
 def _initialiser(call: Call) -> Thing | None:
     name = last(call.path)
     if name == "get":
@@ -121,9 +111,14 @@ def _initialiser(call: Call) -> Thing | None:
         if isinstance(wanted.constant, str) and wanted.constant.lower() not in _FIXED_INITIALISERS:
             return Thing("object", keras_draw(call), path="keras.initializers.get")
         return wanted
-    if name not in _RANDOM_INITIALISERS:
+    position = _RANDOM_INITIALISERS.get(name)
+    if position is None:
         return None
-    return _seeded_by_argument(call, call.path)
+    seed = call.argument(position, "seed")
+    marks = as_value(total(seed)) if seed is not None and seed.constant is not None else NONE
+    if not call.given(position, "seed"):
+        marks = keras_draw(call)
+    return Thing("object", marks, path=call.path, born=call.world.tick())
 
 
 def _seed_generator(call: Call) -> Thing:

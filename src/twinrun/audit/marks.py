@@ -94,5 +94,19 @@ def as_value(marks: Marks) -> Marks:
     return frozenset((o, VALUE) for o, _ in marks) if marks else marks
 
 
+_UNFORESEEN = frozenset({"TW108", "TW303"})
+
+
+def as_name(marks: Marks) -> Marks:
+    """The marks of text that a clock or an identifier was written into: the name of something this very run
+    makes. What is read back under such a name does not depend on it."""
+    return frozenset(mark for mark in marks if mark[0].code not in _UNFORESEEN) if marks else marks
+
+
+def by_position(marks: Marks) -> Marks:
+    """The marks of one part of a collection, picked by its position."""
+    return frozenset((o, VALUE if mode == ORDER else mode) for o, mode in marks) if marks else marks
+
+
 def elements_only(marks: Marks) -> Marks:
     return frozenset(mark for mark in marks if mark[1] == ELEMENT) if marks else marks

@@ -43,7 +43,7 @@ def _from_data(call: Call) -> Thing:
     marks = call.spread
     for value in call.args:
         marks |= total(calls.iterated(call, value)) | total(value)
-    call.reach(marks, "a dataset")
+    call.world.reach_dataset(marks, call.frame, call.node)
     return dataset(frozenset((o, ORDER if mode != VALUE else mode) for o, mode in marks))
 
 
@@ -57,7 +57,7 @@ def _shuffle_marks(call: Call, seed_position: int | None, stream: str, seed_name
         marks = frozenset((o, ORDER) for o, _ in total(seed)) if seed is not None else NONE
     else:
         marks = call.world.draw(stream, "TW201", call.frame, call.node, kind="seed", mode=ORDER)
-    call.reach(marks, "a dataset")
+    call.world.reach_dataset(marks, call.frame, call.node)
     return marks
 
 
@@ -71,7 +71,7 @@ def _list_files(call: Call) -> Thing:
     marks = call.marks
     if shuffle is None or shuffle.constant is None or shuffle.constant is True:
         marks |= _shuffle_marks(call, 2, TENSORFLOW)
-    call.reach(call.marks, "a dataset")
+    call.world.reach_dataset(call.marks, call.frame, call.node)
     return dataset(marks)
 
 
@@ -118,7 +118,7 @@ def _tfds_load(call: Call) -> Thing:
     shuffle = call.argument(None, "shuffle_files")
     made = dataset(call.marks, Stages(parallel=True))
     if shuffle is not None and shuffle.constant is True and not call.given(None, "read_config"):
-        made = _unordered(call, made)
+        made.marks |= _unordered(call)
     split = call.argument(1, "split")
     whole = made
     if split is not None and split.items:
@@ -132,10 +132,10 @@ def _tfds_load(call: Call) -> Thing:
 # -- order --------------------------------------------------------------------------------------------
 
 
-def _unordered(call: Call, made: Thing) -> Thing:
-    origin = call.world.origin("TW202", call.frame, call.node)
-    call.reach(frozenset({(origin, ORDER)}), "a dataset")
-    return made
+def _unordered(call: Call) -> Marks:
+    marks = frozenset({(call.world.origin("TW202", call.frame, call.node), ORDER)})
+    call.world.reach_dataset(marks, call.frame, call.node)
+    return marks
 
 
 def options_assigned(world: World, frame: Frame, target: ast.expr, value: Thing, node: ast.stmt) -> None:
@@ -168,8 +168,9 @@ def _acted(call: Call, made: Thing) -> Thing:
     """Options that give up the order act once there is a parallel stage, before or after them."""
     stages = _stages(made)
     if stages.parallel:
-        for origin in stages.unordered:
-            call.reach(frozenset({(origin, ORDER)}), "a dataset")
+        marks = frozenset((origin, ORDER) for origin in stages.unordered)
+        call.world.reach_dataset(marks, call.frame, call.node)
+        made.marks |= marks
     return made
 
 
@@ -198,10 +199,10 @@ def _mapped(call: Call) -> Thing:
         _raced(call, collector)
         deterministic = call.argument((_PARALLEL_POSITION.get(call.path) or 98) + 1, "deterministic")
         if deterministic is not None and deterministic.constant is False:
-            _unordered(call, receiver)
+            marks |= _unordered(call)
     drawn = tuple(draw for draw in collector.draws if draw.kind in ("op", "generator", "keras", "host"))
     stages = replace(stages, parallel=stages.parallel or parallel, random=(*stages.random, *drawn))
-    call.reach(marks, "a dataset")
+    call.world.reach_dataset(marks, call.frame, call.node)
     return _acted(call, dataset(marks, stages))
 
 
@@ -245,7 +246,7 @@ def _raced(call: Call, collector: Collector) -> None:
                 race.evidence.append(line)
             for origin in draw.origins:
                 origin.covered_by = race
-        call.reach(frozenset({(race, VALUE)}), "a dataset")
+        call.world.reach_dataset(frozenset({(race, VALUE)}), call.frame, call.node)
 
 
 def _cache(call: Call) -> Thing:
@@ -258,7 +259,7 @@ def _cache(call: Call) -> Thing:
         line = f"{first.what} at {first.site.file}:{first.site.line} is drawn before the cache"
         if line not in origin.evidence:
             origin.evidence.append(line)
-        call.reach(frozenset({(origin, VALUE)}), "a dataset")
+        call.world.reach_dataset(frozenset({(origin, VALUE)}), call.frame, call.node)
     return dataset(total(receiver), replace(stages, random=()))
 
 

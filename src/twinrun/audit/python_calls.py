@@ -12,6 +12,7 @@ from twinrun.audit.marks import (
     Marks,
     as_collection,
     as_elements,
+    as_name,
     as_value,
     elements_only,
     without_order,
@@ -211,7 +212,7 @@ def parser_method(call: Call) -> Thing:
         names = [arg.constant for arg in call.args if isinstance(arg.constant, str)]
         chosen = call.keywords.get("dest")
         name = chosen.constant if chosen is not None else max(names, key=len, default="").lstrip("-")
-        receiver.set_attribute(f"({str(name).replace('-', '_')})", _option(call))
+        receiver.set_attribute(f"({str(name).replace('-', '_')})", _option(call, names))
         return plain()
     if call.path in ("parse_args", "parse_known_args"):
         options = Thing("object", path="argparse.Namespace")
@@ -223,12 +224,33 @@ def parser_method(call: Call) -> Thing:
     return plain(total(receiver))
 
 
-def _option(call: Call) -> Thing:
+def _option(call: Call, names: list[str]) -> Thing:
+    """What an option comes to. When the command line is known, it is what stands there or the default."""
     default = call.keywords.get("default", Thing(constant=None))
-    option = plain(total(default))
-    if default.constant is not None:
-        option.sure = "true" if default.constant is not MISSING and default.constant else "not none"
+    action = call.keywords.get("action")
+    if action is not None and action.constant in ("store_true", "store_false"):
+        default = constant(action.constant == "store_false")
+    given = call.world.arguments
+    if given is None or not names or not names[0].startswith("-"):
+        option = plain(total(default))
+        if default.constant is not None:
+            option.sure = "true" if default.constant is not MISSING and default.constant else "not none"
+        return option
+    if not any(_stands_for(word, name) for word in given for name in names):
+        return default
+    if action is not None:
+        return constant(action.constant != "store_false") if default.constant in (True, False) else plain()
+    option = plain()
+    option.sure = "not none"
     return option
+
+
+def _stands_for(word: str, name: str) -> bool:
+    """Whether a word of the command line gives this option: spelled out, shortened, or with its value."""
+    word = word.partition("=")[0]
+    if name.startswith("--"):
+        return len(word) > 2 and name.startswith(word)
+    return word.startswith(name) and not word.startswith("--")
 
 
 # -- methods of containers ----------------------------------------------------------------------------
@@ -356,7 +378,19 @@ def unknown_container_method(call: Call) -> Thing | None:
     return plain()
 
 
+def _joined_path(call: Call) -> Thing:
+    return plain(as_name(call.marks) if len(call.args) > 1 else call.marks)
+
+
+def _formatted(call: Call) -> Thing | None:
+    """`"run-{}".format(x)`."""
+    if call.receiver is None or not isinstance(call.receiver.constant, str):
+        return None
+    return plain(as_name(call.marks))
+
+
 FUNCTIONS: dict[str, Handler] = {
+    "os.path.join": _joined_path,
     **{f"builtins.{name}": _listed for name in ("list", "tuple", "iter", "reversed")},
     "collections.deque": _listed,
     "builtins.sorted": _sorted,
@@ -389,7 +423,6 @@ FUNCTIONS: dict[str, Handler] = {
             "callable",
             "hasattr",
             "id",
-            "open",
             "input",
         )
     },
@@ -413,5 +446,6 @@ TYPES: dict[str, Handler] = {"argparse.ArgumentParser": parser_method}
 
 METHODS: dict[str, Handler] = {
     "join": _join_text,
+    "format": _formatted,
     **dict.fromkeys(("append", "appendleft", "extend", "insert", "put"), unknown_container_method),
 }

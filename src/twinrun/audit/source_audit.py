@@ -30,11 +30,13 @@ class SourceAudit:
     silenced: tuple[tuple[Finding, str], ...] = ()
 
 
-def audit_source(paths: Sequence[str | Path]) -> SourceAudit:
+def audit_source(paths: Sequence[str | Path], arguments: Sequence[str] | None = None) -> SourceAudit:
     """Audit programs and folders by their source alone: nothing is imported, nothing is run.
 
     A file is followed as a program, with the modules of its own that it imports. In a folder, every file that
     is written to be run is followed as a program, and the functions of all files as others may call them.
+    `arguments` are the words that follow a program on its command line, when they are known: options then
+    have the values they would have in that run.
     """
     sources = Sources()
     worlds: list[World] = []
@@ -43,17 +45,17 @@ def audit_source(paths: Sequence[str | Path]) -> SourceAudit:
             if path.is_dir():
                 worlds.extend(_folder(sources, path))
             elif path.exists():
-                worlds.extend(_program(sources, path))
+                worlds.extend(_program(sources, path, None if arguments is None else tuple(arguments)))
             else:
                 raise ProgramNotFound(f"no such file or folder: {path}", hint="check the path")
     return _gathered(sources, worlds)
 
 
-def _program(sources: Sources, path: Path) -> Iterator[World]:
+def _program(sources: Sources, path: Path, arguments: tuple[str, ...] | None) -> Iterator[World]:
     module = sources.read(path)
     if module is None:
         return
-    yield follow_program(sources, module)
+    yield follow_program(sources, module, arguments)
     if not module.is_entry:
         yield follow_library(sources, module)
 

@@ -103,6 +103,8 @@ class World:
     roots: Roots
     library: bool = False
     entry: Module | None = None
+    arguments: tuple[str, ...] | None = None
+    """The words after the program on the command line; None when they are not known."""
     streams: dict[str, Seeding] = field(default_factory=dict)
     seeds: list[SeedEvent] = field(default_factory=list)
     op_determinism: Site | None = None
@@ -112,10 +114,21 @@ class World:
     global_generator: Thing | None = None
     origins: dict[Any, Origin] = field(default_factory=dict)
     clock: int = 0
+    pending: dict[Origin, str] = field(default_factory=dict)
+    """Orders that are in a dataset, and where."""
+    gone_through: set[Origin] = field(default_factory=set)
+    """Orders in datasets that the program itself goes through."""
+    handed_out: set[Origin] = field(default_factory=set)
+    """Orders in datasets, or elements of them, that something unknown was given."""
     control: Marks = NONE
     deferring: int = 0
     collectors: list[Collector] = field(default_factory=list)
     loops: list[UnorderedLoop] = field(default_factory=list)
+    repeats: list[list[ast.AST]] = field(default_factory=list)
+    """The bodies of the loops being executed."""
+    thread_sites: set[int] = field(default_factory=set)
+    racing: int = 0
+    """Above 0 inside what several threads of the program do at a time."""
     modules: dict[int, Frame] = field(default_factory=dict)
     entered: dict[int, int] = field(default_factory=dict)
     summaries: dict[int, Thing] = field(default_factory=dict)
@@ -208,6 +221,25 @@ class World:
         for origin, _ in marks | self.control:
             if origin.reached is None and origin.root in (0, self.root):
                 origin.reached = f"{what} at {frame.module.shown}:{line_of(node)}"
+
+    def reach_dataset(self, marks: Marks, frame: Frame, node: ast.AST) -> None:
+        """These marks are in a dataset. What varies in it reaches training; an order does, unless the program
+        itself goes through the dataset: then what it does with the elements decides."""
+        self.reach(without_order(marks), frame, node, "a dataset")
+        for origin, mode in marks:
+            if mode != VALUE and origin.root in (0, self.root):
+                self.pending.setdefault(origin, f"a dataset at {frame.module.shown}:{line_of(node)}")
+
+    def escaped(self, marks: Marks) -> None:
+        """An element of a dataset was handed to something that cannot be looked into."""
+        self.handed_out.update(origin for origin, _ in marks if origin in self.pending)
+
+    def settle(self) -> None:
+        """At the end: orders in datasets that nobody went through have reached whoever was given them."""
+        for origin, where in self.pending.items():
+            if origin.reached is None and (origin not in self.gone_through or origin in self.handed_out):
+                origin.reached = where
+        self.pending.clear()
 
     # -- global streams -------------------------------------------------------------------------------
 
