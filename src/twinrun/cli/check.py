@@ -6,20 +6,48 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinrun.cli.options import RunningVerb, output_options, program_arguments, running_options, seconds, the_pin, the_program
+from twinrun.cli.options import (
+    RunningVerb,
+    output_options,
+    program_arguments,
+    running_options,
+    seconds,
+    the_pin,
+    the_program,
+)
 
 if TYPE_CHECKING:
     from twinrun.result import CheckResult
 
 
 @click.command(cls=RunningVerb)
-@click.option("--runs", type=click.IntRange(min=2), default=2, show_default=True, envvar="TWINRUN_RUNS", help="Number of twins.")
+@click.option(
+    "--runs",
+    type=click.IntRange(min=2),
+    default=2,
+    show_default=True,
+    envvar="TWINRUN_RUNS",
+    help="Number of twins.",
+)
 @click.option("--contract", default="bitwise", show_default=True, envvar="TWINRUN_CONTRACT",
               help="bitwise, ulp=N, rtol=…,atol=…, or band=loss:1e-3,accuracy:0.5%.")  # fmt: skip
-@click.option("--sequential", is_flag=True, envvar="TWINRUN_SEQUENTIAL", help="One twin after the other, for large models.")
-@click.option("--no-diagnose", is_flag=True, envvar="TWINRUN_NO_DIAGNOSE", help="Say where the twins differ, do not look for the cause.")
+@click.option(
+    "--sequential",
+    is_flag=True,
+    envvar="TWINRUN_SEQUENTIAL",
+    help="One twin after the other, for large models.",
+)
+@click.option(
+    "--no-diagnose",
+    is_flag=True,
+    envvar="TWINRUN_NO_DIAGNOSE",
+    help="Say where the twins differ, do not look for the cause.",
+)
 @click.option("--budget", callback=seconds, default="120s", show_default=True, envvar="TWINRUN_BUDGET", metavar="TIME",
               help="Time for the diagnosis.")  # fmt: skip
+@click.option("--hold-still", multiple=True, metavar="KIND:FILE:LINE",
+              help="Make one source give the same in every run, as an experiment of the diagnosis does.")  # fmt: skip
+@click.option("--trace-ops", is_flag=True, help="Run functions eagerly and compare the step at hand op by op, as a diagnosis does.")
 @click.option("--fix-diff", is_flag=True, help="Print a patch for the causes that can be mended safely.")
 @running_options
 @output_options()
@@ -55,6 +83,8 @@ def checked(
     sequential: bool,
     no_diagnose: bool,
     budget: float,
+    hold_still: tuple[str, ...],
+    trace_ops: bool,
     steps: int | None,
     pin: str | None,
     vary: str | None,
@@ -82,8 +112,33 @@ def checked(
         timeout=timeout,
         detail=detail,
         folder=folder,
+        experiment=experiment_settings(hold_still, trace_ops),
     )
     live = screen(quiet=quiet or no_progress)
     if no_diagnose:
         return run_check(options, live)
     return check_and_diagnose(options, live, budget=budget)
+
+
+def experiment_settings(hold_still: tuple[str, ...], trace_ops: bool) -> dict[str, object]:
+    """`numpy:train.py:12` holds the draws of that line still; `dates` all dates."""
+    from pathlib import Path
+
+    from twinrun.errors import UsageError
+
+    settings: dict[str, object] = {}
+    steady = []
+    for text in hold_still:
+        kind, _, place = text.partition(":")
+        file, _, line = place.rpartition(":")
+        if text == "dates":
+            settings["freeze_dates"] = True
+        elif file and line.isdigit():
+            steady.append([kind, str(Path(file).absolute()), int(line)])
+        else:
+            raise UsageError(f"--hold-still takes KIND:FILE:LINE, not {text!r}", hint="the experiments of a diagnosis show how")
+    if steady:
+        settings["steady"] = steady
+    if trace_ops:
+        settings["trace_ops"] = True
+    return settings

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from twinrun.cli.options import output_options
+from twinrun.cli.options import SettledVerb, output_options
 
 
-@click.command()
+@click.command(cls=SettledVerb)
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
 @click.option("--contract", default="bitwise", show_default=True, envvar="TWINRUN_CONTRACT",
@@ -18,7 +18,14 @@ from twinrun.cli.options import output_options
 @output_options()
 @click.pass_context
 def diff(
-    ctx: click.Context, a: str, b: str, contract: str, quiet: bool, output_format: str, output_file: str | None, html: str | None
+    ctx: click.Context,
+    a: str,
+    b: str,
+    contract: str,
+    quiet: bool,
+    output_format: str,
+    output_file: str | None,
+    html: str | None,
 ) -> None:
     """Compare the recordings A and B, and say from which step and tensor they differ.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,17 @@ _PART = r"(\d+|strict|(seed|device|threads|allow|only)=[^,\s]+)"
 _PIN = re.compile(f"^{_PART}(,{_PART})*$")
 
 
-class RunningVerb(click.Command):
+class SettledVerb(click.Command):
+    """A verb whose options may also be settled in the project file."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        extra.setdefault("default_map", configuration(info_name or "", self.params))
+        return super().make_context(info_name, args, parent, **extra)
+
+
+class RunningVerb(SettledVerb):
     """A verb that takes a program: everything after the program is the program's own, as with python itself."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -27,8 +37,9 @@ class RunningVerb(click.Command):
         kwargs["context_settings"].update(ignore_unknown_options=False, allow_interspersed_args=False)
         super().__init__(*args, **kwargs)
 
-    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any) -> click.Context:
-        extra.setdefault("default_map", configuration(info_name or ""))
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
         valued = {name for param in self.params if not getattr(param, "is_flag", True) for name in param.opts}
         return super().make_context(info_name, with_pin_value(args, valued), parent, **extra)
 
@@ -79,13 +90,55 @@ def project_table() -> dict[str, Any]:
     return {}
 
 
-def configuration(verb: str) -> dict[str, Any]:
-    """Defaults for a verb: the table's own keys, and those of its sub-table of that name."""
+def configuration(verb: str, params: Sequence[click.Parameter]) -> dict[str, Any]:
+    """Defaults for a verb: the table's own keys, and those of its sub-table of that name. Keys are spelled as the
+    options are."""
+    options = {
+        word.lstrip("-"): param.name
+        for param in params
+        if isinstance(param, click.Option)
+        for word in param.opts
+    }
+    found: dict[str, Any] = {}
     table = project_table()
-    plain = {key.replace("-", "_"): value for key, value in table.items() if not isinstance(value, (dict, list))}
     own = table.get(verb, {})
-    plain.update({key.replace("-", "_"): value for key, value in own.items()} if isinstance(own, dict) else {})
-    return {key: str(value) if key in ("vary", "contract", "pin", "timeout") else value for key, value in plain.items()}
+    for key, value in [*table.items(), *(own.items() if isinstance(own, dict) else [])]:
+        spelled = key.replace("_", "-")
+        if spelled in options:
+            found[str(options[spelled])] = _as_written(value, pin=spelled == "pin")
+        elif key in own or not _known_elsewhere(spelled, value):
+            raise UsageError(
+                f"[tool.twinrun] in pyproject.toml has {key!r}, which is no option",
+                hint=f"see twinrun {verb} --help",
+            )
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _as_written(value: Any, pin: bool) -> Any:
+    """A value of the project file in the form that the option takes on the command line."""
+    if pin and isinstance(value, bool):
+        return "default" if value else None
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return value if isinstance(value, bool) else str(value)
+
+
+def _known_elsewhere(key: str, value: Any) -> bool:
+    """Whether another verb takes it. Only then are the others imported."""
+    from twinrun.cli import VERBS, cli
+
+    if key == "baselines" or (isinstance(value, dict) and key in (*VERBS, "programs")):
+        return True
+    waiting: list[click.Command] = [cli]
+    while waiting:
+        command = waiting.pop()
+        if any(f"--{key}" in param.opts for param in command.params):
+            return True
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            known = (command.get_command(context, name) for name in command.list_commands(context))
+            waiting += [one for one in known if one is not None]
+    return False
 
 
 def seconds(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
@@ -121,12 +174,25 @@ def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def output_options(formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github")) -> Callable[..., Any]:
+def output_options(
+    formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github"),
+) -> Callable[..., Any]:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        command = click.option("--html", metavar="FILE", envvar="TWINRUN_HTML", help="Write a report that opens in a browser.")(command)
-        command = click.option("--output-file", metavar="FILE", envvar="TWINRUN_OUTPUT_FILE", help="Write the result there instead of to stdout.")(command)
+        command = click.option(
+            "--html", metavar="FILE", envvar="TWINRUN_HTML", help="Write a report that opens in a browser."
+        )(command)
+        command = click.option(
+            "--output-file",
+            metavar="FILE",
+            envvar="TWINRUN_OUTPUT_FILE",
+            help="Write the result there instead of to stdout.",
+        )(command)
         return click.option(
-            "--output-format", type=click.Choice(formats), default="text", show_default=True, envvar="TWINRUN_OUTPUT_FORMAT"
+            "--output-format",
+            type=click.Choice(formats),
+            default="text",
+            show_default=True,
+            envvar="TWINRUN_OUTPUT_FORMAT",
         )(command)
 
     return decorate
@@ -136,7 +202,9 @@ def the_program(program: tuple[str, ...], module: str | None) -> Program:
     if module is not None:
         return Program(module, program, module=True)
     if not program:
-        raise UsageError("which program?", hint="twinrun check train.py --epochs 2, or twinrun check -m package.train")
+        raise UsageError(
+            "which program?", hint="twinrun check train.py --epochs 2, or twinrun check -m package.train"
+        )
     return Program(program[0], program[1:])
 
 

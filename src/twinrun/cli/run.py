@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import click
 
-from twinrun.cli.options import RunningVerb, output_options, program_arguments, running_options, the_pin, the_program
+from twinrun.cli.options import (
+    RunningVerb,
+    output_options,
+    program_arguments,
+    running_options,
+    the_pin,
+    the_program,
+)
 
 
 @click.command(cls=RunningVerb)
-@click.option("--keep-values", is_flag=True, help="Keep the tensors themselves, so that two runs can be compared by value.")
+@click.option(
+    "--keep-values",
+    is_flag=True,
+    help="Keep the tensors themselves, so that two runs can be compared by value.",
+)
 @running_options
 @output_options(("text", "json"))
 @program_arguments
