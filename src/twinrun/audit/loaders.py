@@ -31,7 +31,7 @@ def fed_by_loader(call: Call, loader: Thing) -> Marks:
         marks |= {(_raced(call, drawn), VALUE)}
     shuffle = call.keywords.get("shuffle")
     if call.path == "fit" and (shuffle is None or shuffle.constant is True):
-        marks |= call.world.draw(PYTHON, "TW201", call.frame, call.node, kind="seed")
+        marks |= call.world.draw(PYTHON, "TW201", call.frame, call.node, kind="seed", part="fit")
     return marks
 
 

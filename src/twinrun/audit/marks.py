@@ -51,6 +51,8 @@ class Origin:
     """The global stream it was drawn from, when that stream was not seeded."""
     deferred: bool = False
     """Drawn when the data is read, not where it is written: a seed set meanwhile still counts."""
+    part: str = ""
+    """Which of several origins of one code in one place: `fit` for the shuffle that fit does itself…"""
     reached: str | None = None
     """Where it reached training; None as long as it did not."""
     cancelled: bool = False

@@ -44,7 +44,7 @@ def _fed(call: Call, data: Thing) -> Marks:
     """What feeding the data adds: the shuffle that fit does itself, the draws of a loader."""
     marks: Marks = frozenset()
     if call.path == "fit" and _shuffles_arrays(call, data):
-        marks |= call.world.draw(TENSORFLOW, "TW201", call.frame, call.node, kind="op")
+        marks |= call.world.draw(TENSORFLOW, "TW201", call.frame, call.node, kind="op", part="fit")
     for each in data.each():
         if is_loader(each):
             marks |= fed_by_loader(call, each)

@@ -41,7 +41,8 @@ def reported(world: World) -> list[Reported]:
             evidence=_evidence(world, origin, late),
             fix=lookup(code).advice,
         )
-        group = (code, origin.code, origin.file) if origin.stream and origin.code in _ONE_SEED else None
+        one_seed = origin.stream and (origin.code in _ONE_SEED or origin.part == "fit")
+        group = (code, origin.code, origin.file) if one_seed else None
         found.setdefault((code, origin.file, origin.line), Reported(made, group, origin.when))
     return list(found.values())
 
@@ -110,6 +111,8 @@ def _stream(origin: Origin) -> str:
 
 
 def _tw201(origin: Origin) -> str:
+    if origin.part == "fit":
+        return f"{origin.what} shuffles its data, and {_stream(origin)} is not set"
     if origin.stream is None:
         return f"{origin.what} shuffles without a seed"
     return f"{origin.what} shuffles without a seed, and {_stream(origin)} is not set either"
@@ -119,6 +122,14 @@ def _tw204(origin: Origin) -> str:
     if origin.raced:
         return f"{origin.what} runs Python or NumPy randomness in parallel calls, which race for one stream"
     return f"{origin.what} draws on the host while data is read, from {_stream(origin)}, which is not seeded"
+
+
+def _tw205(origin: Origin) -> str:
+    if origin.part == "completion":
+        return f"{origin.what} gives results in the order in which the workers happen to finish"
+    if origin.part == "queue":
+        return f"{origin.what} fills a queue from several threads, in the order they happen to come"
+    return f"{origin.what} draws from a stream that several workers share"
 
 
 def _tw301(origin: Origin) -> str:
@@ -141,7 +152,7 @@ _MESSAGES: dict[str, Callable[[Origin], str]] = {
         f"{o.what} runs a random op in parallel calls, which race for its state, seeded or not"
     ),
     "TW204": _tw204,
-    "TW205": lambda o: f"{o.what} draws from a stream that several loader workers share",
+    "TW205": _tw205,
     "TW301": _tw301,
     "TW302": lambda o: f"{o.what} lists files in an order that the file system chooses",
     "TW303": lambda o: f"{o.what} reads the clock",

@@ -76,7 +76,7 @@ def _explain(race: Origin, line: str) -> None:
 
 
 def _completion(call: Call) -> Marks:
-    origin = call.world.origin("TW205", call.frame, call.node)
+    origin = call.world.origin("TW205", call.frame, call.node, part="completion")
     _explain(origin, "results come in the order in which the workers happen to finish")
     return frozenset({(origin, ORDER)})
 
@@ -135,7 +135,7 @@ def queue_method(call: Call) -> Thing:
     if call.path in ("put", "put_nowait"):
         queue.mark(call.marks | call.world.control)
         if call.world.racing:
-            origin = call.world.origin("TW205", call.frame, call.node)
+            origin = call.world.origin("TW205", call.frame, call.node, part="queue")
             _explain(origin, "several threads put into this queue")
             queue.mark(frozenset({(origin, ORDER)}))
         return plain()

@@ -204,6 +204,7 @@ class World:
                 self.tick(),
                 stream,
                 deferred=self.deferring > 0,
+                part=part,
             )
             self.origins[key] = known
         known.root = self.root
@@ -253,13 +254,21 @@ class World:
         self.seeds.append(SeedEvent(stream, self.tick(), self.site(frame, node), origins))
 
     def draw(
-        self, stream: str, code: str, frame: Frame, node: ast.AST, *, kind: str, mode: str = VALUE
+        self,
+        stream: str,
+        code: str,
+        frame: Frame,
+        node: ast.AST,
+        *,
+        kind: str,
+        mode: str = VALUE,
+        part: str = "",
     ) -> Marks:
         """Draw from a global stream: the marks of what comes out."""
         state = self.streams[stream]
         marks: Marks = NONE
         if state.state == "unseeded":
-            marks = frozenset({(self.origin(code, frame, node, stream=stream), mode)})
+            marks = frozenset({(self.origin(code, frame, node, stream=stream, part=part), mode)})
         elif state.marks:
             marks = frozenset((origin, mode) for origin, _ in state.marks)
         self.collect(kind, frame, node, 0, marks)

@@ -1,40 +1,48 @@
-"""SARIF 2.1.0, for code scanning: findings with their places, and the rules they belong to."""
+"""SARIF 2.1.0: findings for code scanning. One run, one rule for each code that occurs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import PurePath, PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 from twinrun import __version__
+from twinrun.errors import UnknownCode
+from twinrun.findings.catalogue import lookup
 from twinrun.findings.finding import Finding
-from twinrun.render.text import printable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def as_sarif(findings: Sequence[Finding]) -> str:
-    codes = list(dict.fromkeys(finding.code for finding in findings))
-    rules = [_rule(code, next(f for f in findings if f.code == code)) for code in codes]
-    driver = {"name": "twinrun", "version": __version__, "rules": rules}
-    results = [_result(finding, codes.index(finding.code)) for finding in findings]
-    run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
+    """The findings as one SARIF document."""
+    codes = sorted({finding.code for finding in findings})
+    rules = {code: number for number, code in enumerate(codes)}
+    names = {finding.code: finding.name for finding in findings}
+    driver = {
+        "name": "twinrun",
+        "semanticVersion": __version__,
+        "rules": [_rule(code, names[code]) for code in codes],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, rules[finding.code]) for finding in findings],
+    }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
-def _rule(code: str, finding: Finding) -> dict[str, Any]:
-    """What the catalogue says of a code; one that it does not know has its name alone."""
-    from twinrun.errors import TwinrunError
-    from twinrun.findings.catalogue import lookup, page
-
-    rule: dict[str, Any] = {"id": code, "name": finding.name}
+def _rule(code: str, name: str) -> dict[str, Any]:
+    rule: dict[str, Any] = {"id": code, "name": name}
     try:
         entry = lookup(code)
-        rule["shortDescription"] = {"text": entry.summary}
-        rule["help"] = {"text": entry.advice, "markdown": page(code)}
-    except (TwinrunError, OSError):
-        rule["shortDescription"] = {"text": finding.name}
+    except UnknownCode:  # from the result of a newer Twinrun
+        return rule
+    rule["shortDescription"] = {"text": entry.summary}
+    rule["help"] = {"text": f"{entry.advice}\n\ntwinrun explain {code}"}
+    rule["properties"] = {"tags": ["reproducibility", entry.family]}
     return rule
 
 
@@ -46,24 +54,20 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": rule,
         "level": "error" if finding.confirmed else "warning",
-        "message": {"text": printable("\n".join(text))},
+        "message": {"text": "\n".join(text)},
+        "properties": {"confirmed": finding.confirmed},
     }
     if finding.file is not None:
-        place: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
-        if finding.line is not None:
-            place["region"] = {"startLine": max(1, finding.line)}
-        result["locations"] = [{"physicalLocation": place}]
+        location: dict[str, Any] = {"artifactLocation": _artifact(finding.file)}
+        if finding.line is not None and finding.line >= 1:
+            location["region"] = {"startLine": finding.line}
+        result["locations"] = [{"physicalLocation": location}]
     return result
 
 
-def _uri(file: str) -> str:
-    """Relative to the working folder where it lies there, as code scanning wants it; percent-encoded."""
-    from urllib.parse import quote
-
-    path = Path(file)
+def _artifact(file: str) -> dict[str, str]:
+    """A relative path is relative to the root of the repository; an absolute one is a file address."""
+    path = PurePosixPath(PurePath(file).as_posix())
     if path.is_absolute():
-        try:
-            path = path.relative_to(Path.cwd())
-        except ValueError:
-            return path.as_uri()
-    return quote(path.as_posix())
+        return {"uri": "file://" + quote(str(path))}
+    return {"uri": quote(str(path)), "uriBaseId": "%SRCROOT%"}
