@@ -25,7 +25,7 @@ _RANKS: dict[str, dict[str, int]] = {
 
 
 def candidates(evidence: Evidence, source: Source) -> list[Candidate]:
-    table = _RANKS.get(evidence.first.phase, _RANKS["later"])
+    table = _RANKS.get("init" if evidence.first.step == 0 else evidence.first.phase, _RANKS["later"])
     tainted = _tainted_streams(evidence)
     found: list[Candidate] = []
     for candidate in _all(evidence, source, tainted):

@@ -114,7 +114,7 @@ class _Diagnosis:
         self._unexplained(kept, candidates(evidence, self.source))
 
     def _computed(self, evidence: Evidence) -> bool:
-        return PHASES.index(evidence.first.phase) > _COMPUTED
+        return evidence.first.step > 0 and PHASES.index(evidence.first.phase) > _COMPUTED
 
     def _computed_without_suspect(self, evidence: Evidence, found: list[Candidate]) -> bool:
         """What went in was equal, and no source that differs is likely to have come in between."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from twinrun.diagnose.candidate import Candidate, combined
+from twinrun.diagnose.candidates import relative
 from twinrun.diagnose.evidence import Evidence, Traces, evidence_of, op_traces
 from twinrun.launch.check import CheckOptions, Screen, run_check
 from twinrun.launch.vary import NO_VARIATION, Variation
@@ -30,6 +31,7 @@ class Trial:
     seconds: float
     evidence: Evidence | None = None
     result: CheckResult | None = None
+    command: str = ""
 
     @property
     def repeats(self) -> bool:
@@ -97,7 +99,7 @@ class Laboratory:
         self.longest = max(self.longest, seconds)
         shutil.rmtree(place, ignore_errors=True)
         evidence = evidence_of(result, traces[0] if traces else None)
-        trial = Trial(what, result.verdict, result.steps_compared, seconds, evidence, result)
+        trial = Trial(what, result.verdict, result.steps_compared, seconds, evidence, result, command(options))
         self.trials.append(trial)
         return trial
 
@@ -109,6 +111,7 @@ class Laboratory:
                 "verdict": trial.verdict,
                 "steps": trial.steps,
                 "seconds": round(trial.seconds, 1),
+                "command": trial.command,
             }
             for trial in self.trials
         )
@@ -144,10 +147,20 @@ def _restorer(paths: list[str]) -> Callable[[], None]:
 
 
 def command(options: CheckOptions) -> str:
-    """The check as a user would type it."""
-    words = ["twinrun", "check"]
+    """The experiment as a user would type it, to see for themselves."""
+    experiment = options.experiment
+    words = [f"{name}={value}" for name, value in experiment.get("environment", {}).items()]
+    words += ["twinrun", "check", "--no-diagnose"]
+    for kind, file, line in experiment.get("steady", []):
+        words += ["--hold-still", f"{kind}:{relative(file)}:{line}"]
+    if experiment.get("freeze_dates"):
+        words += ["--hold-still", "dates"]
+    if experiment.get("trace_ops"):
+        words.append("--trace-ops")
     if options.variation.names:
         words += ["--vary", ",".join(options.variation.names)]
+    if options.sequential:
+        words.append("--sequential")
     if options.steps:
         words += ["--steps", str(options.steps)]
     program = options.program

@@ -22,6 +22,7 @@ from twinrun.recording.manifest import Manifest, read_manifest
 from twinrun.recording.store import Writer
 
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
+DRAWS = ("tf-random", "tf-stateless", "numpy", "python-random")  # kinds of the ledger whose results are tensors
 Read = Callable[[int], Any]  # the value of the n-th tensor of a block, as a NumPy array
 
 
@@ -190,6 +191,8 @@ class Watch:
             if self._status == "ended":  # stopped twins end at their last step; failed ones have no final state
                 for handler in self.at_finish:
                     handler()
+                if self.frames == 0 and not self._blocks:
+                    self._add_draws()
                 self.emit(0)
             self.settle()
             facts = self.facts()
@@ -201,6 +204,14 @@ class Watch:
         except Exception as problem:
             self.trouble(problem)
         self.alive = False
+
+    def _add_draws(self) -> None:
+        """Nothing else was seen of this program: then what it drew at random is what can be compared."""
+        rows = self.answers["ledger"]({}) if "ledger" in self.answers else []
+        drawn = [row for row in rows if row["kind"] in DRAWS and row["via"] in ("", "tensorflow", "keras", "tf_keras")]
+        if drawn:
+            names = tuple(f"{row['what']} at line {row['line']}" for row in drawn)
+            self.add(Block("probe", names, [int(row["digest"], 16) for row in drawn]))
 
     def facts(self) -> dict[str, Any]:
         """What this process knows of itself: environment, controls as read back, ledger, notes."""

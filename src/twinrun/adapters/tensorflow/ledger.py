@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.eager import context
-from tensorflow.python.ops import gen_random_ops, script_ops, stateful_random_ops
+from tensorflow.python.ops import gen_random_ops, gen_stateless_random_ops_v2, script_ops, stateful_random_ops
 
 from twinrun.adapters.tensorflow.tensors import as_array
 from twinrun.launch.ledger.book import Book, autograph_origin, caller
@@ -17,6 +17,10 @@ from twinrun.launch.ledger.book import Book, autograph_origin, caller
 _RANDOM_OPS = (
     "random_uniform", "random_uniform_int", "random_standard_normal", "truncated_normal", "random_shuffle",
     "multinomial", "random_gamma", "random_poisson", "random_poisson_v2", "parameterized_truncated_normal",
+)  # fmt: skip
+_STATELESS_OPS = (
+    "stateless_random_uniform_v2", "stateless_random_normal_v2", "stateless_truncated_normal_v2",
+    "stateless_random_uniform_int_v2", "stateless_random_uniform_full_int_v2",
 )  # fmt: skip
 _SEEDED_STAGES = ("shuffle", "rejection_resample")
 _SEEDED_SOURCES = ("list_files", "random", "sample_from_datasets")
@@ -28,6 +32,9 @@ def install(book: Book) -> None:
     for name in _RANDOM_OPS:
         if hasattr(gen_random_ops, name):
             setattr(gen_random_ops, name, _random_op(book, name, getattr(gen_random_ops, name)))
+    for name in _STATELESS_OPS:
+        if hasattr(gen_stateless_random_ops_v2, name):
+            setattr(gen_stateless_random_ops_v2, name, _stateless_op(book, name, getattr(gen_stateless_random_ops_v2, name)))
     context.set_global_seed = _set_seed(book, context.set_global_seed)
     # Every draw of a tf.random.Generator, whoever asks for it.
     stateful_random_ops.Generator._prepare_key_counter = _generator_draw(book, stateful_random_ops.Generator._prepare_key_counter)
@@ -57,6 +64,20 @@ def _random_op(book: Book, name: str, original: Callable[..., Any]) -> Callable[
         array = as_array(result) if context.executing_eagerly() else None
         data = array.tobytes() if array is not None and array.nbytes < 1 << 20 else b""
         book.note("tf-random", who, f"tf.random ({name})", data, seeded="no" if unseeded else "yes")
+        return result
+
+    draw.__name__, draw.__doc__ = name, original.__doc__
+    return draw
+
+
+def _stateless_op(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """No source of its own: what it gives follows from its key. Noted for programs of which nothing else is seen."""
+
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        if context.executing_eagerly() and book.watch.step == 0:
+            array = as_array(result)
+            book.note("tf-stateless", caller(), f"tf.random ({name})", array.tobytes() if array is not None else b"")
         return result
 
     draw.__name__, draw.__doc__ = name, original.__doc__
