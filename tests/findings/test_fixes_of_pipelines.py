@@ -46,6 +46,7 @@ def test_an_unseeded_shuffle_gets_a_seed(before: str, after: str) -> None:
         "random.shuffle(xs)",
         "np.random.shuffle(xs)",
         "rng.shuffle(xs)",
+        "self.rng.shuffle(xs)",
         "np.random.default_rng(1).shuffle(xs)",
         "tf.random.shuffle(xs)",
         "f = tf.data.Dataset.list_files('a*', shuffle=False)",
@@ -54,9 +55,8 @@ def test_an_unseeded_shuffle_gets_a_seed(before: str, after: str) -> None:
     ],
 )
 def test_what_is_seeded_or_no_shuffle_of_a_dataset_is_left_alone(line: str) -> None:
-    head = (
-        "import random, keras\nimport numpy as np\nimport tensorflow as tf\nrng = np.random.RandomState(1)\n"
-    )
+    head = "import random, keras\nimport numpy as np\nimport tensorflow as tf\n"
+    head += "rng = self.rng = np.random.Generator(bits)\n"
     assert propose("TW201", "train.py", 5, f"{head}{line}\n") is None
 
 

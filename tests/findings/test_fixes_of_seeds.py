@@ -40,6 +40,12 @@ def test_the_seed_call_goes_right_after_the_imports_by_the_name_the_program_uses
     ("code", "imports", "added"),
     [
         ("TW105", "from keras import layers", "import keras\n\nkeras.utils.set_random_seed(42)"),
+        ("TW105", "from tf_keras import layers", "import tf_keras\n\ntf_keras.utils.set_random_seed(42)"),
+        (
+            "TW105",
+            "from keras import layers\nimport tensorflow as tf",
+            "import keras\n\nkeras.utils.set_random_seed(42)",
+        ),
         (
             "TW105",
             "from tensorflow.keras import layers",

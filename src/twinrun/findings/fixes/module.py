@@ -107,6 +107,10 @@ class Module:
     def inside(self, node: ast.AST, outer: ast.AST) -> bool:
         return node is outer or any(each is outer for each in self.ancestors(node))
 
+    def same(self, target: ast.expr, use: ast.expr) -> bool:
+        """Whether what is assigned to and what is used are written alike: both `rng`, or both `self.rng`."""
+        return type(target) is type(use) and ast.unparse(target) == ast.unparse(use)
+
     def calls(self, within: ast.AST | None = None) -> list[ast.Call]:
         """The calls in a part of the tree, in source order. Those inside f-strings are left out: before
         Python 3.12 their places are not the real ones."""

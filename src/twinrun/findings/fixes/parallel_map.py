@@ -109,11 +109,10 @@ def _op(module: Module, call: ast.Call) -> tuple[str, tuple[str, ...], int] | No
 
 def _is_generator(module: Module, receiver: ast.expr) -> bool:
     """Whether a name or attribute was made by `tf.random.Generator.from_…` somewhere in this module."""
-    wanted = ast.dump(receiver).replace("Store()", "Load()")
     makers = ("tensorflow.random.Generator.", "tensorflow.random.get_global_generator")
     return any(
         (module.names.called(node.value) or "").startswith(makers)
-        and any(ast.dump(target).replace("Store()", "Load()") == wanted for target in node.targets)
+        and any(module.same(target, receiver) for target in node.targets)
         for node in module.assignments
     )
 

@@ -48,7 +48,8 @@ def _seeded(module: Module, line: int, library: str | None, own_seeder: str) -> 
         return None
     imported, new_import, call = way
     call = f"{call}({_seed_of(module)})"
-    note = "seed everything once, right after the imports" if KERAS.rpartition(".")[2] in call else "seed it"
+    what = "everything" if KERAS.rpartition(".")[2] in call else "the stream"
+    note = f"seed {what} once, right after the imports"
     if imported is not None and module.function(imported) is not None:
         return _in_function(module, line, imported, call, note)
     edits = after_imports(module, imported, new_import, call, before_line=line)
@@ -61,18 +62,17 @@ def _keras_way(module: Module) -> tuple[ast.stmt | None, str | None, str] | None
         (KERAS, ""),
         ("keras.utils", ".set_random_seed"),
         ("keras", ".utils.set_random_seed"),
-        ("tensorflow", ".keras.utils.set_random_seed"),
     ):
         if found := _best(module, dotted):
             return found.node, None, found.local + rest
-    for each in module.names.imports:  # from keras import layers: Keras itself has no name yet
-        package = each.dotted.partition(".")[0]
-        if package in ("keras", "tensorflow", "tf_keras"):
-            name = module.names.free("keras") if package != "tf_keras" else module.names.free("tf_keras")
-            if name not in ("keras", "tf_keras"):
-                return None
-            line = "from tensorflow import keras" if package == "tensorflow" else f"import {name}"
-            return each.node, line, f"{name}.utils.set_random_seed"
+    packages = {each.dotted.partition(".")[0]: each.node for each in reversed(module.names.imports)}
+    for package in ("keras", "tf_keras"):  # from keras import layers: Keras itself has no name yet
+        if package in packages and module.names.free(package) == package:
+            return packages[package], f"import {package}", f"{package}.utils.set_random_seed"
+    if found := _best(module, "tensorflow"):
+        return found.node, None, f"{found.local}.keras.utils.set_random_seed"
+    if "tensorflow" in packages and module.names.free("keras") == "keras":
+        return packages["tensorflow"], "from tensorflow import keras", "keras.utils.set_random_seed"
     return None
 
 

@@ -94,20 +94,18 @@ def _assigned(module: Module, name: ast.Name) -> list[ast.expr]:
     """Everything that is assigned to a name in its function; nothing when it is bound in other ways too."""
     scope = module.function(name) or module.tree
     values: list[ast.expr] = []
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.arg) and node.arg == name.id and module.inside(node, scope):
+    for node in module.named[name.id]:
+        if isinstance(node, ast.arg) and module.inside(node, scope):
             return []
-        if isinstance(node, ast.Name) and node.id == name.id and isinstance(node.ctx, ast.Store):
-            outer = module.parent[node]
-            within = module.function(node) or module.tree
-            if within not in (scope, module.tree):
-                continue
-            if isinstance(outer, ast.Assign) or (
-                isinstance(outer, ast.AnnAssign) and outer.value is not None
-            ):
-                values.append(outer.value)  # type: ignore[arg-type]
-            elif not isinstance(outer, ast.AugAssign):
-                return []
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store):
+            continue
+        outer = module.parent[node]
+        if (module.function(node) or module.tree) not in (scope, module.tree):
+            continue
+        if isinstance(outer, ast.Assign) or (isinstance(outer, ast.AnnAssign) and outer.value is not None):
+            values.append(outer.value)  # type: ignore[arg-type]
+        elif not isinstance(outer, ast.AugAssign):
+            return []
     return values
 
 
@@ -140,11 +138,9 @@ def _elements_are_text(module: Module, node: ast.expr) -> bool:
 def _grows(module: Module, name: ast.Name) -> bool:
     """Whether anything is put into the set after it was made."""
     return any(
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == name.id
-        and node.attr in ("add", "update")
-        for node in ast.walk(module.tree)
+        isinstance(node.value, ast.Name) and node.value.id == name.id
+        for method in ("add", "update")
+        for node in module.attributes.get(method, [])
     )
 
 

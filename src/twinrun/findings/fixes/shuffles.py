@@ -27,6 +27,7 @@ FUNCTIONS: dict[str, tuple[int | None, tuple[str, int | None, bool] | None]] = {
     "keras.utils.timeseries_dataset_from_array": (None, ("shuffle", None, False)),
     "keras.utils.split_dataset": (None, ("shuffle", 3, False)),
 }
+_GENERATORS = {*MAKERS, "numpy.random.Generator", "tensorflow.random.Generator.from_seed"}
 _NOT_DATASETS = ("random", "numpy.random", "tensorflow.random", "keras.random", "sklearn")
 
 
@@ -73,12 +74,9 @@ def _is_generator(module: Module, receiver: ast.expr) -> bool:
     if (module.names.dotted(receiver) or "").startswith(_NOT_DATASETS):
         return True
     if isinstance(receiver, ast.Call):
-        return module.names.called(receiver) in MAKERS
-    if isinstance(receiver, ast.Name):
-        return any(
-            isinstance(node, ast.Assign)
-            and module.names.called(node.value) in MAKERS
-            and any(isinstance(target, ast.Name) and target.id == receiver.id for target in node.targets)
-            for node in ast.walk(module.tree)
-        )
-    return False
+        return module.names.called(receiver) in _GENERATORS
+    return any(
+        module.names.called(node.value) in _GENERATORS
+        for node in module.assignments
+        if any(module.same(target, receiver) for target in node.targets)
+    )
