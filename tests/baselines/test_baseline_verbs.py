@@ -30,6 +30,24 @@ def twinrun(folder: Path, *words: str, **variables: str) -> tuple[int, dict[str,
     return done.returncode, document, done.stderr
 
 
+def diff(folder: Path, a: str, b: str, contract: str) -> dict[str, Any]:
+    command = [
+        sys.executable,
+        "-m",
+        "twinrun",
+        "diff",
+        a,
+        b,
+        "--contract",
+        contract,
+        "--output-format",
+        "json",
+    ]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
 def git(folder: Path, *words: str) -> None:
     command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
@@ -110,11 +128,23 @@ def test_another_machine_is_undecided_names_the_difference_and_keeps_its_own_bas
     try:
         names = {each.name for each in (project / "twinrun-baselines" / "mnist").glob("*.json")}
         assert len(names) == 2, "they live side by side"
-        assert twinrun(project, "check", "train.py", "--name", "mnist", **weak)[1]["verdict"] == "repeats"
+        code, document, _ = twinrun(project, "check", "train.py", "--name", "mnist", **weak)
+        assert document["verdict"] == "repeats"
+        weak_recording = document["recordings"][0]
         code, document, _ = twinrun(project, "check", "train.py", "--name", "mnist")
         assert (code, document["verdict"], document["steps_compared"]) == (0, "repeats", 4)
         assert document["schema"] == "twinrun/baseline-check/1"
         assert document["findings"] == []
+        bitwise, banded = (
+            diff(project, weak_recording, document["recordings"][0], c) for c in ("bitwise", "rtol=9")
+        )
+        assert bitwise["verdict"] == "undecided"
+        assert bitwise["reason"].startswith(
+            "incomparable bitwise: the instruction set in effect differs (sse4 against"
+        )
+        assert [finding["code"] for finding in bitwise["findings"]] == ["TW503"]
+        assert bitwise["first_difference"] is not None
+        assert not banded["reason"].startswith("incomparable")
         strong, weaker = (
             json.loads(only_file(project, part).read_text())["rows"][-1][3] for part in ("avx", "sse4")
         )

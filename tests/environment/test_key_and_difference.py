@@ -21,7 +21,9 @@ from twinrun.environment.difference import (
 )
 from twinrun.environment.environment import Environment, EnvironmentKey
 from twinrun.environment.key import key_of
+from twinrun.environment.verdict import with_environments
 from twinrun.findings.catalogue import all_entries
+from twinrun.result import CheckResult
 
 FACTS: dict[str, dict[str, Any]] = {
     "python": {"version": "3.11.7", "hash_seed": "0"},
@@ -199,3 +201,37 @@ def test_something_can_change_bits_exactly_when_the_keys_differ(a: dict[str, Any
 @given(json_values)
 def test_nothing_from_a_recording_reaches_a_terminal_as_a_control_character(value: Any) -> None:
     assert shown(value).isprintable() or shown(value) == ""
+
+
+def _compared(verdict: str, contract: str = "bitwise", **change: Any) -> CheckResult:
+    result = CheckResult("train.py", verdict, contract=contract)
+    return with_environments(result, HERE.as_json(), environment(**change).as_json())
+
+
+def test_bits_that_differ_between_environments_are_incomparable_with_the_difference_first() -> None:
+    found = _compared("diverges", framework__intra_op_threads=8, **{"code__sources__train.py": "22"})
+    assert found.verdict == "undecided"
+    assert found.reason is not None and found.reason.startswith(
+        "incomparable bitwise: the intra-op thread count"
+    )
+    assert [finding.code for finding in found.findings] == ["TW505"]
+
+
+def test_a_tolerance_is_judged_all_the_same_and_equal_bits_are_equal() -> None:
+    assert _compared("diverges", "rtol=1e-3", framework__intra_op_threads=8).verdict == "diverges"
+    equal = _compared("repeats", framework__intra_op_threads=8)
+    assert equal.verdict == "repeats"
+    assert "equal although the environments differ" in equal.notes[0]
+
+
+def test_in_one_environment_changed_code_and_data_are_suspected() -> None:
+    found = _compared("diverges", **{"code__sources__train.py": "22", "data__d.csv__digest": "bb"})
+    assert found.verdict == "diverges"
+    assert [(finding.code, finding.file) for finding in found.findings] == [
+        ("TW506", "train.py"),
+        ("TW506", None),
+    ]
+
+
+def test_recordings_without_an_environment_are_compared_as_they_are() -> None:
+    assert with_environments(CheckResult("p", "diverges"), {}, {}).verdict == "diverges"
