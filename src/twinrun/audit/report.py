@@ -23,11 +23,14 @@ class Reported:
     finding: Finding
     group: tuple[str, str, str] | None
     when: int
+    program: str | None = None
+    """The file that was started: a missing seed belongs there."""
 
 
 def reported(world: World) -> list[Reported]:
     """The findings of one program, one for each place."""
     found: dict[tuple[str, str, int], Reported] = {}
+    program = world.entry.shown if world.entry is not None else None
     for origin in sorted(world.origins.values(), key=lambda each: each.when):
         if not _stands(world, origin):
             continue
@@ -43,17 +46,17 @@ def reported(world: World) -> list[Reported]:
         )
         one_seed = origin.stream and (origin.code in _ONE_SEED or origin.part == "fit")
         group = (code, origin.code, origin.file) if one_seed else None
-        found.setdefault((code, origin.file, origin.line), Reported(made, group, origin.when))
+        found.setdefault((code, origin.file, origin.line), Reported(made, group, origin.when, program))
     return list(found.values())
 
 
-def fold(all_reported: Iterable[Reported]) -> list[Finding]:
+def fold(all_reported: Iterable[Reported]) -> list[Reported]:
     """Findings by place; draws that one seed would mend become one finding that names the other lines."""
     groups: dict[object, list[Reported]] = {}
     for each in all_reported:
         key: object = each.group if each.group is not None else (each.finding.code, each.finding.place)
         groups.setdefault(key, []).append(each)
-    folded: list[Finding] = []
+    folded: list[Reported] = []
     for members in groups.values():
         first, *others = sorted(members, key=lambda each: each.when)
         lines = sorted({each.finding.line or 0 for each in others} - {first.finding.line or 0})
@@ -61,8 +64,10 @@ def fold(all_reported: Iterable[Reported]) -> list[Finding]:
         if lines:
             shown = ", ".join(str(line) for line in lines[:8]) + (", …" if len(lines) > 8 else "")
             evidence = (*evidence, f"the same goes for line{'s' if len(lines) > 1 else ''} {shown}")
-        folded.append(replace(first.finding, evidence=evidence))
-    return sorted(folded, key=lambda each: (each.file or "", each.line or 0, each.code))
+        folded.append(replace(first, finding=replace(first.finding, evidence=evidence)))
+    return sorted(
+        folded, key=lambda each: (each.finding.file or "", each.finding.line or 0, each.finding.code)
+    )
 
 
 # -- what stands --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twinrun.audit.follow import follow_library, follow_program, may_vary
@@ -15,6 +15,7 @@ from twinrun.audit.report import Reported, fold, reported
 from twinrun.audit.world import World
 from twinrun.errors import ProgramNotFound
 from twinrun.findings.finding import Finding
+from twinrun.findings.fixes import Fix, propose
 from twinrun.findings.silence import sift
 
 _RECURSION = 8_000
@@ -28,6 +29,7 @@ class SourceAudit:
     files_read: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
     silenced: tuple[tuple[Finding, str], ...] = ()
+    fixes: tuple[Fix, ...] = ()
 
 
 def audit_source(paths: Sequence[str | Path], arguments: Sequence[str] | None = None) -> SourceAudit:
@@ -88,9 +90,25 @@ def _gathered(sources: Sources, worlds: Sequence[World]) -> SourceAudit:
     for each in found.values():
         sifted = sift([each.finding], lambda file: _text(texts, file))
         silenced.extend(sifted.silenced)
-        kept.extend(Reported(finding, each.group, each.when) for finding in sifted.kept)
+        kept.extend(replace(each, finding=finding) for finding in sifted.kept)
+    findings: list[Finding] = []
+    fixes: list[Fix] = []
+    for each in fold(kept):
+        fix = _fix(texts, each)
+        findings.append(each.finding if fix is None else replace(each.finding, fix=fix.describe()))
+        fixes.extend([fix] if fix is not None else [])
     read = sorted(module.shown for module in sources.modules)
-    return SourceAudit(tuple(fold(kept)), tuple(read), tuple(problems), tuple(silenced))
+    return SourceAudit(tuple(findings), tuple(read), tuple(problems), tuple(silenced), tuple(fixes))
+
+
+def _fix(modules: dict[str, Module], each: Reported) -> Fix | None:
+    finding = each.finding
+    source = _text(modules, finding.file or "")
+    if source is None or finding.file is None or finding.line is None:
+        return None
+    started = _text(modules, each.program or "")
+    program = (each.program, started) if each.program is not None and started is not None else None
+    return propose(finding.code, finding.file, finding.line, source, program=program)
 
 
 def _text(modules: dict[str, Module], file: str) -> str | None:

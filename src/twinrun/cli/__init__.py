@@ -16,6 +16,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "check": ("twinrun.cli.check:check", "Run a program in twin processes and say whether it repeats."),
     "run": ("twinrun.cli.run:run", "Run a program once and keep a recording."),
     "diff": ("twinrun.cli.diff:diff", "Compare two recordings."),
+    "audit": ("twinrun.cli.audit:audit", "Say what in a program keeps it from repeating, before anything is trained."),
     "report": ("twinrun.cli.report:report", "Render a saved result: HTML, JSON, SARIF, JUnit, GitHub annotations."),
     "env": ("twinrun.cli.env:env", "Show the environment, compare two, write or check a lock."),
     "baseline": ("twinrun.cli.baseline:baseline", "Record a run for this environment, and compare with it in CI."),

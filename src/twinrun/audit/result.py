@@ -1,0 +1,90 @@
+"""The result of `twinrun audit`: what every output of it is a view of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from twinrun.audit.program import Problem
+from twinrun.audit.source_audit import SourceAudit
+from twinrun.findings.finding import Finding
+from twinrun.findings.fixes import Fix, as_diff
+
+SCHEMA = "twinrun/audit/1"
+CLEAN, FINDINGS, UNDECIDED = "clean", "findings", "undecided"
+_EXIT_CODES = {CLEAN: 0, FINDINGS: 1, UNDECIDED: 2}
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """Findings of the source and of the datasets, with what was read and what could not be judged."""
+
+    program: str
+    findings: tuple[Finding, ...]
+    files: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+    silenced: tuple[tuple[Finding, str], ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    datasets_audited: bool = False
+    reason: str | None = None
+    """Why nothing can be said, when nothing can."""
+
+    @property
+    def verdict(self) -> str:
+        if self.findings:
+            return FINDINGS
+        return UNDECIDED if self.reason else CLEAN
+
+    @property
+    def exit_code(self) -> int:
+        return _EXIT_CODES[self.verdict]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "program": self.program,
+            "findings": [finding.as_json() for finding in self.findings],
+            "silenced": [
+                {"code": finding.code, "file": finding.file, "line": finding.line, "reason": reason}
+                for finding, reason in self.silenced
+            ],
+            "files": list(self.files),
+            "datasets_audited": self.datasets_audited,
+            "problems": [
+                {"file": problem.file, "line": problem.line, "reason": problem.reason}
+                for problem in self.problems
+            ],
+        }
+
+    def as_fix_diff(self) -> str:
+        """A patch of the fixes that change nothing but randomness and order."""
+        return as_diff(fix for fix in self.fixes if fix.safe)
+
+
+def audit_result(program: str, source: SourceAudit, datasets: Iterable[Finding] | None) -> AuditResult:
+    """Put both audits together."""
+    found = {(each.code, each.file, each.line): each for each in source.findings}
+    for each in datasets or ():  # seen in the running program: it knows more than the source does
+        found[each.code, each.file, each.line] = each
+    ordered = sorted(found.values(), key=lambda each: (each.file or "", each.line or 0, each.code))
+    return AuditResult(
+        program,
+        tuple(ordered),
+        source.files_read,
+        source.problems,
+        source.silenced,
+        source.fixes,
+        datasets is not None,
+        _reason(source),
+    )
+
+
+def _reason(source: SourceAudit) -> str | None:
+    """Fail closed: where something could not be read, or not to its end, nothing is called clean."""
+    if source.problems:
+        others = len(source.problems) - 1
+        return f"{source.problems[0]}" + (f" (and {others} more)" if others else "")
+    return None if source.files_read else "there is no Python file to read"

@@ -1,0 +1,47 @@
+"""The answer of `twinrun audit` on a terminal: each finding, then how many there are and what was read."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+
+from twinrun.audit.result import UNDECIDED, AuditResult
+from twinrun.findings.finding import Finding
+from twinrun.render.text import printable
+
+
+def as_text(result: AuditResult, *, quiet: bool = False) -> str:
+    lines: list[str] = []
+    if not quiet:
+        for finding in result.findings:
+            lines += [*_finding(finding), ""]
+        for problem in result.problems:
+            lines.append(f"not judged: {printable(str(problem))}")
+        for finding, reason in result.silenced:
+            lines.append(f"silenced: {finding.code} at {printable(finding.place or '')}: {printable(reason)}")
+    lines.append(_headline(result))
+    return "\n".join(lines) + "\n"
+
+
+def _headline(result: AuditResult) -> str:
+    if result.verdict == UNDECIDED:
+        return f"undecided: {printable(result.reason or '')}"
+    count = len(result.findings)
+    found = "no findings" if not count else f"{count} finding{'s' if count > 1 else ''}"
+    read = len(result.files)
+    return f"{found} in {read} file{'s' if read != 1 else ''} read"
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    kind = "error" if finding.confirmed else "suspicion"
+    yield f"{kind}[{finding.code}]: {printable(finding.message)}"
+    if finding.place:
+        source = linecache.getline(finding.file or "", finding.line or 0).strip()
+        yield f"  --> {printable(finding.place)}" + (f"   {printable(source)}" if source else "")
+    for line in finding.evidence:
+        yield f"  = {printable(line)}"
+    if finding.fix:
+        first, *rest = printable(finding.fix).splitlines()
+        yield f"  fix: {first}"
+        yield from (f"       {line}" for line in rest)
+    yield f"  see: twinrun explain {finding.code}"
