@@ -14,22 +14,22 @@ def as_github(findings: Sequence[Finding]) -> str:
 
 def _command(finding: Finding) -> str:
     kind = "error" if finding.confirmed else "warning"
-    where = [f"title={_property(f'{finding.code} {finding.name}')}"]
+    where = [f"title={escaped_property(f'{finding.code} {finding.name}')}"]
     if finding.file is not None:
-        where.insert(0, f"file={_property(finding.file)}")
+        where.insert(0, f"file={escaped_property(finding.file)}")
         if finding.line is not None and finding.line >= 1:
             where.insert(1, f"line={finding.line}")
     text = [finding.message, *finding.evidence]
     if finding.fix:
         text.append(f"fix: {finding.fix}")
-    return f"::{kind} {','.join(where)}::{_data(chr(10).join(text))}\n"
+    return f"::{kind} {','.join(where)}::{escaped(chr(10).join(text))}\n"
 
 
-def _data(text: str) -> str:
+def escaped(text: str) -> str:
     """Escaped as workflow commands want it; other control characters are dropped."""
     kept = "".join(char for char in text if char in "\r\n\t" or char.isprintable())
     return kept.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def escaped_property(text: str) -> str:
+    return escaped(text).replace(":", "%3A").replace(",", "%2C")
