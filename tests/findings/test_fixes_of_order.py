@@ -15,12 +15,12 @@ from twinrun.findings.fixes import propose
         ("for name in os.listdir(d):\n    read(name)", "for name in sorted(os.listdir(d)):\n    read(name)"),
         ("files = [f for f in os.listdir(d) if f]", "files = [f for f in sorted(os.listdir(d)) if f]"),
         ("files = glob.glob('*.png') + ['x']", "files = sorted(glob.glob('*.png')) + ['x']"),
-        ("files = list(glob.iglob('*.png'))", "files = list(sorted(glob.iglob('*.png')))"),
+        ("files = list(glob.iglob('*.png'))", "files = sorted(glob.iglob('*.png'))"),
         (
             "files = fnmatch.filter(os.listdir(d), '*.png')",
             "files = fnmatch.filter(sorted(os.listdir(d)), '*.png')",
         ),
-        ("files = list(Path(d).iterdir())", "files = list(sorted(Path(d).iterdir()))"),
+        ("files = list(Path(d).iterdir())", "files = sorted(Path(d).iterdir())"),
         ("for p in root.rglob('*.png'):\n    read(p)", "for p in sorted(root.rglob('*.png')):\n    read(p)"),
         ("files = [*Path(d).glob('*')]", "files = [*sorted(Path(d).glob('*'))]"),
         ("first = next(Path(d).iterdir())", "first = next(iter(sorted(Path(d).iterdir())))"),
@@ -99,7 +99,7 @@ def test_a_listing_that_is_sorted_or_not_known_is_left_alone(line: str) -> None:
             "vocab = {w: i for i, w in enumerate(sorted(set(words)))}",
             False,
         ),
-        ("labels = list({'cat', 'dog'})", "labels = list(sorted({'cat', 'dog'}))", True),
+        ("labels = list({'cat', 'dog'})", "labels = sorted({'cat', 'dog'})", True),
         ("for w in set(text.split()):\n    add(w)", "for w in sorted(set(text.split())):\n    add(w)", True),
         (
             "x = [len(w) for w in {w.lower() for w in ws}]",
@@ -107,8 +107,8 @@ def test_a_listing_that_is_sorted_or_not_known_is_left_alone(line: str) -> None:
             True,
         ),
         ("text = ' '.join({'a', 'b'})", "text = ' '.join(sorted({'a', 'b'}))", True),
-        ("x = list(set(a) - set(b))", "x = list(sorted(set(a) - set(b)))", False),
-        ("x = np.array(list(frozenset(a)))", "x = np.array(list(sorted(frozenset(a))))", False),
+        ("x = list(set(a) - set(b))", "x = sorted(set(a) - set(b))", False),
+        ("x = np.array(list(frozenset(a)))", "x = np.array(sorted(frozenset(a)))", False),
         ("x = [*{'a', 'b'}]", "x = [*sorted({'a', 'b'})]", True),
     ],
 )
@@ -151,7 +151,7 @@ def test_a_set_that_grows_is_not_known_to_be_sortable() -> None:
         names.add(3)
         index = list(names)
     """
-    assert fixed("TW301", source, "list", safe=False).endswith("index = list(sorted(names))\n")
+    assert fixed("TW301", source, "list", safe=False).endswith("index = sorted(names)\n")
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,31 @@ def test_no_seed_is_added_where_there_is_one_or_where_it_cannot_be_called(source
     assert propose("TW105", "train.py", line, source) is None
 
 
+def test_a_seed_call_without_a_number_goes_where_a_seed_was_set() -> None:
+    source = """
+        import keras
+        import numpy as np
+
+        keras.utils.set_random_seed(8)
+        for epoch in range(3):
+            np.random.seed()
+            order = np.random.permutation(10)
+    """
+    assert fixed("TW102", source, "seed()", safe=True) == program(source).replace(
+        "    np.random.seed()\n", ""
+    )
+
+
+def test_a_seed_call_without_a_number_that_stands_alone_leaves_its_place_to_pass() -> None:
+    source = """
+        import random
+        random.seed(1)
+        if again:
+            random.seed(None)
+    """
+    assert fixed("TW101", source, "None", safe=True) == program(source).replace("random.seed(None)", "pass")
+
+
 def test_a_program_that_only_assigns_is_still_a_program() -> None:
     source = """
         import keras
@@ -346,7 +371,9 @@ def test_a_seed_call_that_is_early_or_cannot_move_stays(source: str) -> None:
         ("TW303", "ds = ds.shuffle(10, seed=int(time.time()))", "ds = ds.shuffle(10, seed=42)"),
         ("TW108", "rng = np.random.default_rng(secrets.randbits(128))", "rng = np.random.default_rng(42)"),
         ("TW108", "seed = int.from_bytes(os.urandom(4), 'big')", "seed = 42"),
+        ("TW303", 'config = {"seed": time.time_ns() % 2**31}', 'config = {"seed": 42}'),
         ("TW108", "rng = random.SystemRandom()", "rng = random.Random(42)"),
+        ("TW108", "rng = secrets.SystemRandom()", "rng = random.Random(42)"),
     ],
 )
 def test_the_clock_or_entropy_as_a_seed_becomes_a_constant(code: str, before: str, after: str) -> None:

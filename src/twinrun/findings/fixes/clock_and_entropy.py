@@ -7,6 +7,7 @@ import ast
 from twinrun.findings.fixes.arguments import argument
 from twinrun.findings.fixes.fix import Draft, Edit
 from twinrun.findings.fixes.generators import MAKERS
+from twinrun.findings.fixes.imports import imported
 from twinrun.findings.fixes.module import Module
 from twinrun.findings.fixes.seeding import SEED, SEEDERS
 
@@ -33,7 +34,7 @@ def constant(module: Module, line: int) -> Draft | None:
     statement = module.statement_at(line)
     if statement is None:
         return None
-    edits = _assigned_seed(module, statement)
+    edits = _assigned_seed(module, statement) or _seed_in_dict(module, statement, line)
     for call in module.calls_at(line):
         if edits:
             break
@@ -66,13 +67,30 @@ def _assigned_seed(module: Module, statement: ast.stmt) -> tuple[Edit, ...]:
     return ()
 
 
+def _seed_in_dict(module: Module, statement: ast.stmt, line: int) -> tuple[Edit, ...]:
+    """`{"seed": int(time.time())}`."""
+    for node in ast.walk(statement):
+        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+            named_seed = isinstance(key, ast.Constant) and "seed" in str(key.value).lower()
+            if (
+                named_seed
+                and value.lineno <= line <= (value.end_lineno or 0)
+                and _from_outside(module, value)
+            ):
+                return (module.replace(value, str(SEED)),)
+    return ()
+
+
 def _system_random(module: Module, call: ast.Call) -> tuple[Edit, ...]:
-    """`random.SystemRandom()` has the methods of `random.Random`."""
-    if module.names.called(call) != "random.SystemRandom" or call.args or call.keywords:
+    """`SystemRandom()` has the methods of `random.Random`."""
+    if (
+        module.names.called(call) not in ("random.SystemRandom", "secrets.SystemRandom")
+        or call.args
+        or call.keywords
+    ):
         return ()
-    if not isinstance(call.func, ast.Attribute):
-        return ()
-    return (Edit(module.end(call.func) - len("SystemRandom"), module.end(call), f"Random({SEED})"),)
+    random = imported(module, "random")
+    return () if random is None else (*random[1], module.replace(call, f"{random[0]}.Random({SEED})"))
 
 
 def _from_outside(module: Module, node: ast.expr) -> bool:

@@ -35,6 +35,17 @@ def after_imports(
     return (Edit(edit.start, edit.end, f"{gap}{edit.text}{module.newline if follows else ''}"),)
 
 
+def imported(module: Module, name: str) -> tuple[str, tuple[Edit, ...]] | None:
+    """What a module of the standard library is called here, and the edit that imports it if nothing does."""
+    for each in module.names.given_by(name):
+        return each.local, ()
+    first = next((node for node in module.tree.body if isinstance(node, ast.Import)), None)
+    if first is None or module.names.free(name) != name:
+        return None
+    added = module.insert_line_before(first, f"import {name}")
+    return None if added is None else (name, (added,))
+
+
 def last_leading_import(module: Module, body: list[ast.stmt], needed: ast.stmt | None) -> ast.stmt:
     """The last import of the leading block, or `needed` itself when that comes later in the same body."""
     anchor: ast.stmt | None = None

@@ -57,7 +57,7 @@ def _listing(module: Module, call: ast.Call) -> tuple[tuple[Edit, ...], bool] | 
     if outer_name == "next":
         return module.wrap(call, "iter(sorted(", f"{key}))"), True
     runs_through = is_list or _is_run_through(call, outer, outer_name)
-    return module.wrap(call, "sorted(", f"{key})"), runs_through
+    return module.sort(call, key), runs_through
 
 
 def _is_path_method(module: Module, call: ast.Call) -> bool:
@@ -86,7 +86,7 @@ def _entries_of_with(module: Module, item: ast.withitem) -> tuple[tuple[Edit, ..
     ]
     if len(uses) != 1 or not isinstance(module.parent[uses[0]], ast.For | ast.comprehension):
         return None
-    return module.wrap(uses[0], "sorted(", f"{_BY_NAME})"), True
+    return module.sort(uses[0], _BY_NAME), True
 
 
 def _walk(module: Module, call: ast.Call) -> tuple[tuple[Edit, ...], bool] | None:

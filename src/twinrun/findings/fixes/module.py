@@ -160,6 +160,20 @@ class Module:
         start, end = self.start(node), self.end(node)
         return Edit(start, start, before), Edit(end, end, after)
 
+    def sort(self, node: ast.expr, key: str = "") -> tuple[Edit, ...]:
+        """`sorted(…)` around an expression; `list(…)` around it gives way, as sorted() returns a list."""
+        outer = self.parent.get(node)
+        alone = isinstance(outer, ast.Call) and outer.args == [node] and not outer.keywords
+        if (
+            alone
+            and isinstance(outer, ast.Call)
+            and isinstance(outer.func, ast.Name)
+            and outer.func.id == "list"
+        ):
+            end = self.end(node)
+            return (self.replace(outer.func, "sorted"), *([Edit(end, end, key)] if key else []))
+        return self.wrap(node, "sorted(", f"{key})")
+
     def insert_line_before(self, statement: ast.stmt, text: str) -> Edit | None:
         """A new line above a statement, indented like it; None where no line can be put."""
         decorators = getattr(statement, "decorator_list", [])

@@ -28,8 +28,8 @@ Fixer = Callable[[Module, int], Draft | None]
 
 # Tried in order; the first draft is taken.
 FIXERS: dict[str, tuple[Fixer, ...]] = {
-    "TW101": (seeding.python_random,),
-    "TW102": (seeding.numpy_random,),
+    "TW101": (seeding.unseeding_taken_out, seeding.python_random),
+    "TW102": (seeding.unseeding_taken_out, seeding.numpy_random),
     "TW103": (generators.seeded,),
     "TW104": (seeding.tensorflow_random,),
     "TW105": (seeding.keras_random, layers.seeded),

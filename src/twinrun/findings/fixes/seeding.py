@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from twinrun.findings.fixes.fix import Draft
+from twinrun.findings.fixes.arguments import is_none
+from twinrun.findings.fixes.fix import Draft, Edit
 from twinrun.findings.fixes.imports import after_imports, last_leading_import
 from twinrun.findings.fixes.module import Module
 from twinrun.findings.fixes.names import Import
@@ -22,6 +23,26 @@ def python_random(module: Module, line: int) -> Draft | None:
 def numpy_random(module: Module, line: int) -> Draft | None:
     """Seed NumPy's global stream, with everything else when Keras is there."""
     return _seeded(module, line, "numpy", "numpy.random.seed")
+
+
+def unseeding_taken_out(module: Module, line: int) -> Draft | None:
+    """`np.random.seed()` without a number throws the seed away: the line goes, if there is a seed to keep."""
+    statement = module.statement_at(line)
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return None
+    call = statement.value
+    seeded = {module.names.called(each) for each in seed_calls(module) if each.args or each.keywords}
+    name = module.names.called(call)
+    empty = name in SEEDERS and not call.keywords and all(is_none(argument) for argument in call.args)
+    if not empty or not seeded & {name, KERAS} or module.indent(statement) is None:
+        return None
+    block = module.parent[statement]
+    if any(getattr(block, part, None) == [statement] for part in ("body", "orelse", "finalbody")):
+        return Draft((module.replace(statement, "pass"),), "keep the seed that was set", safe=True)
+    start, end = module.line_start(statement.lineno), module.line_start((statement.end_lineno or 0) + 1)
+    if module.source[module.end(statement) : end].strip():
+        return None  # a comment or another statement stands behind it
+    return Draft((Edit(start, end, ""),), "keep the seed that was set", safe=True)
 
 
 def tensorflow_random(module: Module, line: int) -> Draft | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from twinrun.findings.fixes.fix import Draft, Edit
+from twinrun.findings.fixes.fix import Draft
+from twinrun.findings.fixes.imports import imported
 from twinrun.findings.fixes.module import Module
 
 _MAKE_SETS = {"set", "frozenset"}
@@ -30,7 +31,7 @@ def sorted_iteration(module: Module, line: int) -> Draft | None:
         here = [node for node in sets if isinstance(node, ast.Name) and node.id in made]
     if not here:
         return _stable_hash(module, line)
-    edits = tuple(edit for node in here for edit in module.wrap(node, "sorted(", ")"))
+    edits = tuple(edit for node in here for edit in module.sort(node))
     sortable = all(_elements_are_text(module, node) for node in here)
     note = "run through the set in sorted order"
     if not sortable:
@@ -173,17 +174,10 @@ def _stable_hash(module: Module, line: int) -> Draft | None:
     if len(calls) != 1 or "hash" in module.names.bound_otherwise:
         return None
     call = calls[0]
-    zlib = next(iter(module.names.given_by("zlib")), None)
-    edits: list[Edit] = []
-    name = zlib.local if zlib else "zlib"
+    zlib = imported(module, "zlib")
     if zlib is None:
-        first = next((each for each in module.tree.body if isinstance(each, ast.Import)), None)
-        if first is None or module.names.free("zlib") != "zlib":
-            return None
-        added = module.insert_line_before(first, "import zlib")
-        if added is None:
-            return None
-        edits.append(added)
+        return None
+    name, edits = zlib
     edits += module.wrap(call.args[0], "str(", ").encode()")
-    edits.append(module.replace(call.func, f"{name}.crc32"))
-    return Draft(tuple(edits), "a checksum that is the same in every process", safe=False)
+    edits += (module.replace(call.func, f"{name}.crc32"),)
+    return Draft(edits, "a checksum that is the same in every process", safe=False)
