@@ -31,9 +31,22 @@ def test_strictly_pinned_to_a_device_that_is_not_there_nothing_is_judged(twinrun
     )
 
 
-def test_fresh_entropy_is_not_replaced_but_named(twinrun: Run) -> None:
-    result = json.loads(twinrun("check", "--pin", *JSON, str(PROGRAM), "fresh").stdout)
+def test_tensorflows_fresh_entropy_is_not_replaced_but_named(twinrun: Run) -> None:
+    result = json.loads(twinrun("check", "--pin", *JSON, str(PROGRAM), "tensorflow").stdout)
     assert result["verdict"] == "diverges"
     finding = result["findings"][0]
-    line = next(n for n, text in enumerate(PROGRAM.read_text().splitlines(), 1) if "# fresh entropy" in text)
-    assert (finding["code"], finding["file"], finding["line"]) == ("TW103", str(PROGRAM), line)
+    place = (str(PROGRAM), line("# TensorFlow's fresh entropy"))
+    assert (finding["code"], (finding["file"], finding["line"])) == ("TW103", place)
+
+
+def test_numpys_fresh_entropy_is_not_replaced_but_named(twinrun: Run) -> None:
+    result = json.loads(twinrun("check", "--pin", "--output-format", "json", str(PROGRAM), "numpy").stdout)
+    assert result["verdict"] == "diverges"
+    finding = result["findings"][0]
+    assert (finding["code"], finding["confirmed"]) == ("TW103", True)
+    assert Path(finding["file"]).name == "trains.py"
+    assert finding["line"] == line("# NumPy's fresh entropy")
+
+
+def line(part: str) -> int:
+    return next(n for n, text in enumerate(PROGRAM.read_text().splitlines(), 1) if part in text)

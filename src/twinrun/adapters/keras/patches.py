@@ -22,7 +22,9 @@ def install(observer: Observer) -> None:
     observer.variables.paths.append(_paths)
     # The variables of metrics are no weights: their results are compared instead.
     patch("keras.src.metrics.metric:Metric.add_variable", wrap_metric_variable(observer))
-    # Validation results reach nobody else.
+    # The end of a step is when the program's callbacks have had their turn: they may change weights.
+    patch("keras.src.callbacks.callback_list:CallbackList.on_train_batch_end", wrap_batch_end(observer))
+    # The same at the end of an epoch. Validation results reach nobody else.
     patch("keras.src.callbacks.callback_list:CallbackList.on_epoch_end", wrap_epoch_end(observer))
 
 
@@ -78,16 +80,27 @@ def wrap_metric_variable(observer: Observer) -> Callable[..., Any]:
     return wrap
 
 
+def wrap_batch_end(observer: Observer) -> Callable[..., Any]:
+    return _after(observer, lambda _: observer.steps.close())
+
+
 def wrap_epoch_end(observer: Observer) -> Callable[..., Any]:
+    return _after(observer, observer.epoch_ended)
+
+
+def _after(observer: Observer, then: Callable[[Any], None]) -> Callable[..., Any]:
+    """Around a method of CallbackList: when the callbacks have run, `then(logs)`."""
+
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
-        def on_epoch_end(self: Any, epoch: int, logs: Any = None) -> Any:
+        def method(self: Any, number: int, logs: Any = None) -> Any:
+            result = original(self, number, logs)
             if observer.watch.alive:
                 try:
-                    observer.epoch_logs(logs)
+                    then(logs)
                 except Exception as problem:
                     observer.watch.trouble(problem)
-            return original(self, epoch, logs)
+            return result
 
-        return on_epoch_end
+        return method
 
     return wrap

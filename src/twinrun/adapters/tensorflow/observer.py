@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from tensorflow.python.eager import context
 
 from twinrun.adapters.tensorflow import loops
@@ -254,7 +255,8 @@ class Observer:
     # fit and its like
 
     def train_call(self, original: Callable[[], Any]) -> Any:
-        """Around one call of a framework's own train function, which returns the logs of the step."""
+        """Around one call of a framework's own train function, which returns the logs of the step. The step stays open
+        for what the program's callbacks may do to the weights after it."""
         self.steps.close()
         self.steps.about_to_update(())
         self.scope += 1
@@ -266,16 +268,17 @@ class Observer:
             if self.steps.open:
                 for one in output_blocks(logs):
                     self.watch.add(one)
-                self.steps.close()
         except Exception as problem:
             self.watch.trouble(problem)
         return logs
 
-    def epoch_logs(self, logs: Any) -> None:
+    def epoch_ended(self, logs: Any) -> None:
+        """Its metrics, and the weights as the program's callbacks have left them."""
         self.steps.close()
-        found = block("metric", {f"epoch/{name}": value for name, value in dict(logs or {}).items()})
+        found = block("metric", {f"epoch/{name}": _number(value) for name, value in dict(logs or {}).items()})
         if found is not None:
             self.watch.add(found)
+            self._state()
             self.watch.emit(0)
 
     # Steps asks for these
@@ -361,6 +364,11 @@ def _named_block(found: list[tuple[str, Any]]) -> Block | None:
         [digest for part in parts for digest in part.digests],
         lambda number: arrays[number],
     )
+
+
+def _number(value: Any) -> Any:
+    """Results of a validation come as Python's own numbers."""
+    return np.asarray(value) if isinstance(value, (int, float)) else value
 
 
 def _flat(structure: Any) -> list[Any]:

@@ -1,0 +1,165 @@
+"""The first difference is found at its very step, phase, tensor and element, and measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import BY_HAND, FIRST, check, twinrun, write
+
+FLIP = """
+import numpy as np
+def flipped(array, index, bit=0):
+    array = np.array(array)
+    array.view(np.uint32)[index] ^= np.uint32(1 << bit)
+    return array
+"""
+
+
+def found(program: Path, marker: Path, *options: str) -> dict[str, Any]:
+    answer = check(program, *options, arguments=[marker])
+    assert (answer.code, answer.document["verdict"]) == (1, "diverges"), answer.document
+    first: dict[str, Any] = answer.document["first_difference"]
+    return {"compared": answer.document["steps_compared"], **first}
+
+
+KERAS = FIRST + FLIP + """
+import keras
+keras.utils.set_random_seed(3)
+model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(2)])
+model.layers[0].name, model.layers[1].name
+model.compile("adam", "mse")
+odd = first()
+"""
+
+CALLBACK = KERAS + """
+class Flip(keras.callbacks.Callback):
+    seen = 0
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen += 1
+        if odd and self.seen == 37:
+            kernel = self.model.layers[1].kernel
+            kernel.assign(flipped(kernel.numpy(), (2, 1)))
+x = np.random.default_rng(0).normal(size=(160, 4)).astype("float32")
+model.fit(x, x[:, :2], batch_size=4, epochs=1, shuffle=False, verbose=0, callbacks=[Flip()])
+"""
+
+LOOP = KERAS + """
+optimizer = keras.optimizers.Adam()
+import tensorflow as tf
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - x[:, :2]) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+x = np.random.default_rng(0).normal(size=(160, 4)).astype("float32")
+for number in range(1, 41):
+    step(tf.constant(x[4 * number - 4 : 4 * number]))
+    if odd and number == 37:
+        kernel = model.layers[1].kernel
+        kernel.assign(flipped(kernel.numpy(), (2, 1)))
+"""
+
+
+@pytest.mark.parametrize("text", [CALLBACK, LOOP], ids=["callback of fit", "custom loop"])
+def test_one_bit_of_one_weight_at_step_37(tmp_path: Path, text: str) -> None:
+    seen = found(write(tmp_path, text), tmp_path / "marker")
+    assert (seen["step"], seen["phase"], seen["tensor"]) == (37, "weights", "sequential/dense_1/kernel")
+    assert (seen["first_index"], seen["differing_count"], seen["size"], seen["max_ulp"]) == ([2, 1], 1, 6, 1)
+    assert seen["differing"] == pytest.approx(1 / 6) and 0 < seen["max_abs"] < 1e-6
+    assert seen["others"] == 0 and seen["only_in"] is None and seen["worker"] == 0
+
+
+def test_a_bit_of_the_batch_at_step_11(tmp_path: Path) -> None:
+    text = KERAS + """
+    import tensorflow as tf
+    def batches():
+        for number in range(1, 16):
+            x = np.full((4, 4), number / 16, "float32")
+            yield (flipped(x, (1, 3)) if odd and number == 11 else x), x[:, :2]
+    kind = tf.TensorSpec([4, 4]), tf.TensorSpec([4, 2])
+    model.fit(tf.data.Dataset.from_generator(batches, output_signature=kind), verbose=0)
+    """.replace("\n    ", "\n")
+    seen = found(write(tmp_path, text), tmp_path / "marker")
+    assert (seen["step"], seen["phase"], seen["tensor"], seen["compared"]) == (11, "batch", "x", 10)
+    assert (seen["first_index"], seen["differing_count"], seen["max_ulp"]) == ([1, 3], 1, 1)
+
+
+def test_initial_weights_at_step_0(tmp_path: Path) -> None:
+    text = KERAS + "\nif odd:\n    model.layers[0].bias.assign(flipped(model.layers[0].bias.numpy(), 2))\n"
+    text += "model.fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)\n"
+    seen = found(write(tmp_path, text), tmp_path / "marker")
+    assert (seen["step"], seen["phase"], seen["tensor"], seen["compared"]) == (0, "init", "sequential/dense/bias", 0)
+    assert (seen["first_index"], seen["differing_count"], seen["max_ulp"]) == ([2], 1, 1)
+
+
+def test_a_loss_that_alone_differs(tmp_path: Path) -> None:
+    """The gradient of a constant is nothing, so the weights stay equal."""
+    text = FIRST + BY_HAND + """
+odd = first()
+for step in range(1, 8):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum((weight - 1.0) ** 2) + (tf.stop_gradient(1.0) if odd and step == 4 else 0.0)
+    weight.assign_sub(0.05 * tape.gradient(loss, weight))
+"""
+    seen = found(write(tmp_path, text), tmp_path / "marker")
+    assert (seen["step"], seen["phase"], seen["tensor"]) == (4, "loss", "loss")
+    assert (seen["first_index"], seen["differing_count"], seen["size"], seen["others"]) == ([], 1, 1, 0)
+    assert seen["max_abs"] == pytest.approx(1.0)
+
+
+def test_a_variable_that_one_twin_alone_has(tmp_path: Path) -> None:
+    text = FIRST + BY_HAND + """
+odd = first()
+def each(step):
+    global extra
+    if odd and step == 3:
+        extra = tf.Variable([1.0], name="extra")
+train(6, each)
+"""
+    seen = found(write(tmp_path, text), tmp_path / "marker")
+    assert (seen["step"], seen["phase"], seen["tensor"]) == (3, "weights", "extra")
+    assert seen["only_in"] in ("A", "B") and seen["differing"] is None
+
+
+ZERO = FIRST + BY_HAND + """
+zero = tf.Variable([0.0, 1.0], name="zero")
+odd = first()
+def each(step):
+    if odd and step == 2:
+        zero.assign([VALUE, 1.0])
+train(4, each)
+"""
+
+
+def test_a_negative_zero_is_said_in_words(tmp_path: Path) -> None:
+    program = write(tmp_path, ZERO.replace("VALUE", "-0.0"))
+    answer = twinrun("check", "--no-diagnose", program, tmp_path / "marker")
+    assert answer.code == 1
+    assert answer.out.startswith("diverges at step 2, phase weights: zero differs, everything before was equal\n")
+    assert "1 of 2 elements differ, by at most 0 ULP" in answer.out and "0.0 against -0.0" in answer.out
+    assert answer.err == ""
+
+
+NAN = FIRST + BY_HAND + FLIP + """
+nan = np.array([np.nan], "float32")
+spot = tf.Variable(nan, name="spot")
+odd = first()
+def each(step):
+    if step == 2:
+        spot.assign(flipped(nan, 0) if odd else nan)
+train(4, each)
+"""
+
+
+def test_the_payload_of_a_nan_is_bits_like_any_other(tmp_path: Path) -> None:
+    seen = found(write(tmp_path, NAN), tmp_path / "marker")
+    assert (seen["step"], seen["phase"], seen["tensor"]) == (2, "weights", "spot")
+    assert seen["max_ulp"] is None and seen["max_abs"] is None and "payload" in seen["note"]
+
+
+def test_nans_with_equal_bits_are_equal(tmp_path: Path) -> None:
+    answer = check(write(tmp_path, NAN.replace("if odd", "if False")), arguments=[tmp_path / "marker"])
+    assert (answer.code, answer.document["steps_compared"]) == (0, 4)
