@@ -1,6 +1,6 @@
 """Writes constraints.txt: every package that `make setup` installs, with its version and the sha256 of its
 wheels, for each Python that the project supports on Linux x86-64. Run by `make lock`; needs nothing but pip.
-With --oldest, constraints-oldest.txt: the same with the oldest TensorFlow that is tested (`make test-oldest`).
+With --oldest, constraints-oldest.txt: the same for the oldest TensorFlow that `make test-oldest` tests.
 
 Names, versions and hashes only: which registry they come from is the business of whoever installs them.
 """

@@ -37,11 +37,21 @@ def _entry(control: Control, request: PinRequest | None) -> dict[str, Any]:
         "protects": control.protects,
         "ok": ok,
         "why_not": why_not,
-        "changed": wanted is not None and used and reading.set_by == "program",
+        "changed": wanted is not None and used and _is_changed(reading, wanted),
         "used": used,
         "moment": control.moment,
         "how": control.how,
     }
+
+
+def _is_changed(reading: Reading, wanted: Any) -> bool:
+    """By the program's own settings, or by its own call of `twinrun.pin` with another seed."""
+    if reading.set_by == "program":
+        return True
+    state = reading.state
+    return bool(isinstance(wanted, Mapping) and isinstance(state, Mapping) and "seed" in state) and (
+        state["seed"] != wanted.get("seed")
+    )
 
 
 def _read(control: Control, request: PinRequest | None) -> Reading:

@@ -37,7 +37,7 @@ def derive_by_layer_in_keras() -> None:
         return _derived("keras", Layer, Initializer)
 
     setattr(make_default_seed, _MARK, True)
-    replace_everywhere(original, make_default_seed, "keras")
+    replace_everywhere([(original, make_default_seed)], "keras")
 
 
 def derive_by_layer_in_tf_keras() -> None:
@@ -66,7 +66,7 @@ def derive_by_layer_in_tf_keras() -> None:
 
     setattr(create_seed, _MARK, True)
     backend.RandomGenerator._create_seed = create_seed
-    replace_everywhere(get, get_random_seed, "tf_keras")
+    replace_everywhere([(get, get_random_seed)], "tf_keras")
 
 
 def _is_ours(control: str) -> bool:

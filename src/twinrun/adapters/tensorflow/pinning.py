@@ -48,16 +48,21 @@ def watch_set_seed() -> None:
         original(seed)
         current().seeded("tensorflow-seed", seed)
 
-    replace_everywhere(original, _wrap(original, set_global_seed), "tensorflow")
+    replace_everywhere([(original, _wrap(original, set_global_seed))], "tensorflow")
 
 
-def separate_data_seeds() -> None:
+def seed_what_asks_for_no_seed() -> None:
+    """Where the global seed alone would not do, or would tie together what should be apart."""
+    pairs = [(op, _seeded(op)) for op in _DEAF_TO_THE_GLOBAL_SEED if not _is_wrapped(op)]
+    if not _is_wrapped(data_random_seed.get_seed):
+        pairs.append((data_random_seed.get_seed, _separate_data_seeds(data_random_seed.get_seed)))
+    replace_everywhere(pairs, "tensorflow")
+
+
+def _separate_data_seeds(original: Callable[..., Any]) -> Callable[..., Any]:
     """Unseeded shuffles and samplers take their op seed from the same stream as every other eager op, in the
     order in which they are made: one more `tf.random.normal` would shuffle the data otherwise. They get a
     stream of their own."""
-    original = data_random_seed.get_seed
-    if _is_wrapped(original):
-        return
 
     def get_seed(seed: Any) -> Any:
         session = current()
@@ -66,19 +71,15 @@ def separate_data_seeds() -> None:
             seed = seeds.data_seed(session.request.seed, session.turn("tf.data"))
         return original(seed)
 
-    replace_everywhere(original, _wrap(original, get_seed), "tensorflow")
+    return _wrap(original, get_seed)
 
 
-def seed_augmentation_ops() -> None:
-    """These ops take seed=0 for "fresh entropy" whatever the global seed, and refuse to run under op
-    determinism."""
-    for original in (
-        image_ops_impl.sample_distorted_bounding_box_v2,
-        nn_ops.fractional_max_pool_v2,
-        nn_ops.fractional_avg_pool_v2,
-    ):
-        if not _is_wrapped(original):
-            replace_everywhere(original, _seeded(original), "tensorflow")
+# These take seed=0 for "fresh entropy" whatever the global seed, and refuse to run under op determinism.
+_DEAF_TO_THE_GLOBAL_SEED = (
+    image_ops_impl.sample_distorted_bounding_box_v2,
+    nn_ops.fractional_max_pool_v2,
+    nn_ops.fractional_avg_pool_v2,
+)
 
 
 def _seeded(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,8 +120,8 @@ def seed_global_generator() -> Undo:
             set_(generator)
             current().seeded("tensorflow-generator", None, restored=True)
 
-        replace_everywhere(get, _wrap(get, get_global_generator), "tensorflow")
-        replace_everywhere(set_, _wrap(set_, set_global_generator), "tensorflow")
+        pairs = [(get, _wrap(get, get_global_generator)), (set_, _wrap(set_, set_global_generator))]
+        replace_everywhere(pairs, "tensorflow")
     if before is not None:
         _make_global_generator()
 
