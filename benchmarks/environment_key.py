@@ -366,9 +366,8 @@ def main() -> None:
     reference = run(Variant("reference", "2 threads"))
     if "numpy" not in reference.digests:
         sys.exit(f"the reference did not run: {reference.error}")
-    print(
-        f"reference: {reference.digests['versions']}, {platform.machine()}, {os.cpu_count()} CPUs, 2 threads\n"
-    )
+    where = f"{platform.machine()}, {os.cpu_count()} CPUs, 2 threads"
+    print(f"reference: {reference.digests['versions']}, {where}\n")
     print(
         "| field | setting | convnet | MLP | MLP in bfloat16 | NumPy |\n|---|---|---|---|---|---|", flush=True
     )

@@ -11,9 +11,11 @@ def attach(watch: Watch) -> None:
     observer_for(watch)
     if watch.spec.ledger:
         from twinrun.adapters.tensorflow.ledger import install
+        from twinrun.adapters.tensorflow.readers import install as note_files
         from twinrun.launch.ledger import open_book
 
         install(open_book(watch))
+        note_files(watch)
     if watch.spec.experiment.get("trace_ops"):
         from twinrun.adapters.tensorflow.optrace import install as trace_ops
 

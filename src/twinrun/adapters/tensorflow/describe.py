@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Seen to be exported by TensorFlow 2.18 to 2.21; where one is missing the field falls back to what the
+# Seen to be exported by TensorFlow 2.20 and 2.21; where one is missing the field falls back to what the
 # settings say.
 _ONEDNN_ON = "_ZN10tensorflow12IsMKLEnabledEv"
 _USABLE_CPUS = "_ZN3tsl4port14MaxParallelismEv"
