@@ -1,0 +1,66 @@
+"""Watching changes nothing: a program ends with the same weights watched and unwatched, whatever its shape."""
+
+from __future__ import annotations
+
+import pytest
+from support import PROGRAMS, check, outputs, python
+
+SHAPES = PROGRAMS / "shapes.py"
+slow = pytest.mark.slow
+
+# Shape of program and the number of steps that it trains for: every one of them must have been compared.
+STEPS = {
+    "fit_default": 12,
+    "fit_eager": 12,
+    "fit_jit": 12,
+    "fit_steps_per_execution": 12,
+    "fit_custom_train_step": 12,
+    "fit_pydataset": 12,
+    "fit_everything": 24,
+    "train_on_batch": 6,
+    "tf_keras_fit": 12,
+    "loop_eager": 6,
+    "loop_function": 6,
+    "loop_inside_function": 6,
+    "loop_over_dataset_inside_function": 6,
+    "iterator_inside_function": 6,
+    "gan_in_one_function": 6,
+    "accumulation": 3,
+    "mixed_float16": 12,
+    "strings_and_ragged": 4,
+    "by_hand": 6,
+    "mirrored": 12,
+}
+SLOW_STEPS = {
+    "fit_jit_steps_per_execution": 12,
+    "fit_dataset": 12,
+    "fit_generator": 12,
+    "tf_keras_steps_per_execution": 12,
+    "tf_keras_legacy_optimizer": 12,
+    "gan_eager": 6,
+    "mixed_bfloat16": 12,
+    "by_hand_in_function": 6,
+    "only_dataset": 0,
+    "only_build": 0,
+    "only_probe": 0,
+    "only_random": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("shape", "steps"), [*STEPS.items(), *(pytest.param(*item, marks=slow) for item in SLOW_STEPS.items())]
+)
+def test_a_program_ends_with_the_same_weights_and_every_step_of_it_is_compared(shape: str, steps: int) -> None:
+    plain = python(SHAPES, shape)
+    assert plain.code == 0 and "final" in plain.out, plain.err
+    answer = check(SHAPES, arguments=[shape])
+    assert answer.document["verdict"] == "repeats", answer.document["reason"]
+    assert answer.document["steps_compared"] == steps
+    assert outputs(answer.document) == [plain.out] * 2
+
+
+def test_every_shape_there_is_is_checked_here() -> None:
+    text = SHAPES.read_text()
+    helpers = {"data", "net", "compiled", "fit", "loss_of", "step_of", "dataset", "gan_parts", "mixed", "nothing"}
+    shapes = {line[4 : line.index("(")] for line in text.splitlines() if line.startswith("def ")} - helpers
+    assert shapes == {*STEPS, *SLOW_STEPS}
