@@ -31,7 +31,10 @@ class Candidate:
 
 def combined(candidates: list[Candidate]) -> dict[str, Any]:
     """The settings of an experiment that holds all of these still."""
-    settings: dict[str, Any] = {"steady": [list(site) for c in candidates for site in c.sites], "environment": {}}
+    settings: dict[str, Any] = {
+        "steady": [list(site) for c in candidates for site in c.sites],
+        "environment": {},
+    }
     for candidate in candidates:
         for name, value in candidate.settings.items():
             if name == "environment":

@@ -65,7 +65,9 @@ def _streams(evidence: Evidence, kind: str) -> Iterator[Candidate]:
     for pair in evidence.of(kind):
         row = one(pair)
         unseeded = row["seeded"] == "no"
-        if (unseeded or (kind != "shuffle" and differs(pair))) and (row["via"] in _OWN_ROADS or kind in ("keras-seed", "tf-random")):
+        if (unseeded or (kind != "shuffle" and differs(pair))) and (
+            row["via"] in _OWN_ROADS or kind in ("keras-seed", "tf-random")
+        ):
             groups.setdefault(_stream_code(evidence, kind, row), []).append(row)
     for code, rows in groups.items():
         first = rows[0]
@@ -89,7 +91,13 @@ def _stream_code(evidence: Evidence, kind: str, row: Row) -> str:
             return "TW205"
     if kind == "tf-random" and row["via"] in ("tf_keras",):
         return "TW105"
-    return {"keras-seed": "TW105", "tf-random": "TW104", "numpy": "TW102", "python-random": "TW101", "shuffle": "TW201"}[kind]
+    return {
+        "keras-seed": "TW105",
+        "tf-random": "TW104",
+        "numpy": "TW102",
+        "python-random": "TW101",
+        "shuffle": "TW201",
+    }[kind]
 
 
 def _seed_after(evidence: Evidence, kind: str, row: Row) -> Row | None:
@@ -158,7 +166,14 @@ def _files_and_listings(evidence: Evidence) -> Iterator[Candidate]:
             yield Candidate("TW302", "listing", f"{a['what']} gives the files in an order that is not fixed", (_site(a),), a["file"], a["line"],
                             shown="with this listing sorted")  # fmt: skip
         else:
-            yield Candidate("TW304", "listing", f"{a['what']} found other files in the one run than in the other", (), a["file"], a["line"])
+            yield Candidate(
+                "TW304",
+                "listing",
+                f"{a['what']} found other files in the one run than in the other",
+                (),
+                a["file"],
+                a["line"],
+            )
 
 
 def _stages(evidence: Evidence) -> Iterator[Candidate]:
@@ -176,7 +191,9 @@ def _stages(evidence: Evidence) -> Iterator[Candidate]:
             )  # fmt: skip
         elif host:
             _, file, line, what = host[0]
-            drawn_rows = [r for p in evidence.of("numpy", "python-random") if (r := one(p))["where"] == "py_function"]
+            drawn_rows = [
+                r for p in evidence.of("numpy", "python-random") if (r := one(p))["where"] == "py_function"
+            ]
             blamed = drawn_rows[0] if drawn_rows else row
             note = f"{what} runs on the host at {relative(file)}:{line}; parallel calls race for what it draws from"
             yield Candidate(

@@ -37,7 +37,9 @@ def evidence_of(result: CheckResult, ops: Traces | None = None) -> Evidence | No
         return None
     ledgers = [ledger for ledger in result.ledgers if isinstance(ledger, list)]
     pair = (ledgers[0], ledgers[-1]) if len(ledgers) > 1 else ([], [])
-    return Evidence(result.first_difference, side_by_side(*pair), tuple(row["stream"] for row in result.streams), ops)
+    return Evidence(
+        result.first_difference, side_by_side(*pair), tuple(row["stream"] for row in result.streams), ops
+    )
 
 
 def op_traces(twins: Sequence[Twin]) -> Traces | None:

@@ -60,7 +60,9 @@ class Laboratory:
         left = self.budget - (time.monotonic() - self.started)
         return left > 0 and left >= 0.5 * self.longest
 
-    def hold_still(self, candidates: list[Candidate], *, what: str | None = None, **extra: Any) -> Trial | None:
+    def hold_still(
+        self, candidates: list[Candidate], *, what: str | None = None, **extra: Any
+    ) -> Trial | None:
         shown = what or " and ".join(dict.fromkeys(candidate.shown for candidate in candidates))
         settings = combined(candidates)
         restore = settings.pop("restore", None)
@@ -71,7 +73,11 @@ class Laboratory:
         return self._run(shown, options, ops=bool(extra.get("trace_ops")))
 
     def vary(self, variation: Variation, what: str, **extra: Any) -> Trial | None:
-        return self._run(what, replace(self.options, variation=variation, experiment=extra), ops=bool(extra.get("trace_ops")))
+        return self._run(
+            what,
+            replace(self.options, variation=variation, experiment=extra),
+            ops=bool(extra.get("trace_ops")),
+        )
 
     def plain(self, what: str) -> Trial | None:
         return self._run(what, replace(self.options, variation=NO_VARIATION))
@@ -94,14 +100,22 @@ class Laboratory:
             return {}
 
         started = time.monotonic()
-        result = run_check(options, _Quiet(self.screen), held)
+        result = run_check(options, self._shown(), held)
         seconds = time.monotonic() - started
         self.longest = max(self.longest, seconds)
         shutil.rmtree(place, ignore_errors=True)
         evidence = evidence_of(result, traces[0] if traces else None)
-        trial = Trial(what, result.verdict, result.steps_compared, seconds, evidence, result, command(options))
+        trial = Trial(
+            what, result.verdict, result.steps_compared, seconds, evidence, result, command(options)
+        )
         self.trials.append(trial)
         return trial
+
+    def _shown(self) -> Screen:
+        """The screen for one experiment: it belongs to the whole diagnosis, and is not closed with it."""
+        from twinrun.diagnose.diagnosis import KeptOpen
+
+        return KeptOpen(self.screen)
 
     def as_json(self) -> tuple[dict[str, Any], ...]:
         return tuple(
@@ -124,15 +138,6 @@ def _came_out(trial: Trial) -> str:
         return f"they still differ, at step {trial.evidence.first.step}, phase {trial.evidence.first.phase}"
     reason = trial.result.reason if trial.result else None
     return f"could not be judged: {reason}" if reason else trial.verdict
-
-
-class _Quiet(Screen):
-    """Passes the twins' progress on and keeps the screen open: it belongs to the whole diagnosis."""
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self.twins = screen.twins  # type: ignore[method-assign]
-        self.tick = screen.tick  # type: ignore[method-assign]
 
 
 def _restorer(paths: list[str]) -> Callable[[], None]:

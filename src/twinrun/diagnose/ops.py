@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 # Ops whose inputs are not all tensors: what they give depends on a state that no input shows.
-_STATEFUL = ("Iterator", "ReadVariable", "Random", "Multinomial", "Truncated", "Stateful", "PyFunc", "EagerPyFunc", "Optional", "Assign", "Resource")
+_STATEFUL = (
+    "Iterator",
+    "ReadVariable",
+    "Random",
+    "Multinomial",
+    "Truncated",
+    "Stateful",
+    "PyFunc",
+    "EagerPyFunc",
+    "Optional",
+    "Assign",
+    "Resource",
+)
 
 
 @dataclass(frozen=True)
@@ -28,5 +40,7 @@ def first_culprit(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> Culprit |
         hidden = left["op"].startswith(_STATEFUL) or None in left["inputs"]
         if hidden or left["inputs"] != right["inputs"]:
             return None  # what came in differed already, or may have: the cause lies before this op
-        return Culprit(left["op"], left["file"], left["line"], left["layer"], left.get("forward"), left["gradient"])
+        return Culprit(
+            left["op"], left["file"], left["line"], left["layer"], left.get("forward"), left["gradient"]
+        )
     return None

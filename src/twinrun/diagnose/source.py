@@ -33,7 +33,11 @@ class Source:
         paths = [Path(file) for file in sorted(self._files)]
         script = self._script()
         if script is not None:
-            paths = [script, *(p for p in sorted(script.parent.glob("*.py"))[:200] if self._imported(p, script)), *paths]
+            paths = [
+                script,
+                *(p for p in sorted(script.parent.glob("*.py"))[:200] if self._imported(p, script)),
+                *paths,
+            ]
         return list(dict.fromkeys(path.resolve() for path in paths if path.is_file()))
 
     def _script(self) -> Path | None:
@@ -72,7 +76,9 @@ class Source:
             (file, node.lineno, ast.unparse(node)[:80])
             for file, tree in self.trees
             for node in ast.walk(tree)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _DATES
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _DATES
         ]
 
 
@@ -87,7 +93,12 @@ def _is_set(node: ast.AST, names: set[str]) -> bool:
         called = node.func
         if isinstance(called, ast.Name):
             return called.id in ("set", "frozenset")
-        return isinstance(called, ast.Attribute) and called.attr in ("union", "intersection", "difference", "symmetric_difference")
+        return isinstance(called, ast.Attribute) and called.attr in (
+            "union",
+            "intersection",
+            "difference",
+            "symmetric_difference",
+        )
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)):
         return _is_set(node.left, names) or _is_set(node.right, names)
     return False
@@ -103,7 +114,8 @@ def _set_names(tree: ast.AST) -> set[str]:
             elif isinstance(node, ast.AnnAssign) and node.value is not None and _is_set(node.value, names):
                 targets = [node.target]
             elif isinstance(node, ast.FunctionDef) and any(
-                isinstance(inner, ast.Return) and inner.value is not None and _is_set(inner.value, names) for inner in ast.walk(node)
+                isinstance(inner, ast.Return) and inner.value is not None and _is_set(inner.value, names)
+                for inner in ast.walk(node)
             ):
                 continue
             else:
@@ -120,12 +132,20 @@ def _order_weight(node: ast.AST, sets: set[str]) -> int:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id == "hash":
             return 3
-        if node.func.id in ("enumerate", "list", "tuple", "iter", "zip", "map", "next") and any(_is_set(a, sets) for a in node.args):
-            return 4
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in ("join", "array", "fromiter", "constant", "extend", "from_tensor_slices", "StringLookup") and any(
+        if node.func.id in ("enumerate", "list", "tuple", "iter", "zip", "map", "next") and any(
             _is_set(a, sets) for a in node.args
         ):
+            return 4
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in (
+            "join",
+            "array",
+            "fromiter",
+            "constant",
+            "extend",
+            "from_tensor_slices",
+            "StringLookup",
+        ) and any(_is_set(a, sets) for a in node.args):
             return 4
         if node.func.attr == "pop" and not node.args and _is_set(node.func.value, sets):
             return 3

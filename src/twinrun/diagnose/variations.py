@@ -44,19 +44,28 @@ def blame_variation(
     return findings, notes
 
 
-def _candidate(lab: Laboratory, name: str, trial: Trial | None, evidence: Evidence, source: Source) -> Candidate:
+def _candidate(
+    lab: Laboratory, name: str, trial: Trial | None, evidence: Evidence, source: Source
+) -> Candidate:
     seen = trial.evidence if trial is not None and trial.evidence is not None else evidence
     blamed = Candidate(_CODES[name], name, _MESSAGES[name])
     if name == "hashseed":
         places = source.hash_order()
         if places:
             file, line, _ = places[0]
-            blamed = replace(blamed, file=file, line=line, notes=tuple(f"{text} at {relative(f)}:{n}" for f, n, text in places[:4]))
+            blamed = replace(
+                blamed,
+                file=file,
+                line=line,
+                notes=tuple(f"{text} at {relative(f)}:{n}" for f, n, text in places[:4]),
+            )
     elif name == "fileorder":
         listings = [one(pair) for pair in seen.of("listing") if differs(pair)]
         if listings:
             row = _guilty_listing(lab, listings)
-            blamed = replace(blamed, file=row["file"], line=row["line"], notes=(f"{row['what']} is not sorted",))
+            blamed = replace(
+                blamed, file=row["file"], line=row["line"], notes=(f"{row['what']} is not sorted",)
+            )
     elif name == "threads":
         blamed = _op_of_threads(lab, blamed, seen)
     elif name == "timezone":
@@ -71,7 +80,9 @@ def _guilty_listing(lab: Laboratory, listings: list[dict]) -> dict:  # type: ign
     if len(listings) > 1:
         for row in listings[:4]:
             site = [["listing", row["file"], row["line"]]]
-            trial = lab.vary(Variation(("fileorder",)), f"the listing at line {row['line']} sorted", steady=site)
+            trial = lab.vary(
+                Variation(("fileorder",)), f"the listing at line {row['line']} sorted", steady=site
+            )
             if trial is not None and trial.repeats:
                 return row
     return listings[0]

@@ -31,7 +31,9 @@ def op_finding(culprit: Culprit, difference: Difference, ops: int) -> Finding:
     where = f" of layer {culprit.layer}" if culprit.layer else ""
     role = f", the gradient of {culprit.forward}" if culprit.gradient and culprit.forward else ""
     measured = difference.distance
-    evidence = [f"shown: of the {ops} ops of step {difference.step}, run in both twins, it is the first whose inputs match bit for bit and whose output does not"]
+    evidence = [
+        f"shown: of the {ops} ops of step {difference.step}, run in both twins, it is the first whose inputs match bit for bit and whose output does not"
+    ]
     if measured is not None and measured.max_abs is not None:
         ulp = f", {measured.max_ulp} ULP" if measured.max_ulp is not None else ""
         evidence.append(f"note: {difference.tensor} then differs by up to {measured.max_abs:.3g}{ulp}")

@@ -1,0 +1,162 @@
+"""The search for the cause, as an engineer would go about it: hold the likeliest source still and look whether the
+twins repeat; if the difference only moves to later, keep that and look again; if nothing alone helps, hold everything
+still, and then let go of one thing after the other until only what is needed is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from twinrun.diagnose.candidate import Candidate
+from twinrun.diagnose.evidence import Evidence
+from twinrun.diagnose.experiments import Trial
+from twinrun.diagnose.ops import first_culprit
+from twinrun.diagnose.wording import finding_of, op_finding
+from twinrun.findings.finding import Finding
+from twinrun.recording.frame import PHASES
+
+_ROUNDS = 6  # causes found one behind the other, at most
+_LIKELY = 7  # a candidate of this rank is tried before the ops are
+_FED = PHASES.index("batch")  # phases after this one are computed
+_NARROWED = ("numpy", "python-random", "generator", "entropy", "clock", "tf-random")
+
+
+class Experiments(Protocol):
+    """What the search needs of a laboratory."""
+
+    steps: int
+    trials: list[Trial]
+
+    def hold_still(
+        self, candidates: list[Candidate], *, what: str | None = None, **extra: Any
+    ) -> Trial | None: ...
+
+
+@dataclass
+class Search:
+    lab: Experiments
+    suspects: Callable[[Evidence], list[Candidate]]  # best supported first
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def explain(self, evidence: Evidence) -> None:
+        kept: list[Candidate] = []
+        for _ in range(_ROUNDS):
+            known = {candidate.key() for candidate in kept}
+            found = [candidate for candidate in self.suspects(evidence) if candidate.key() not in known]
+            likely = found and found[0].rank >= _LIKELY
+            if _computed(evidence) and not likely and self._blame_op(kept, evidence):
+                return
+            moved = self._try(kept, found, evidence) if found else None
+            if moved is None:
+                break
+            if moved.repeats:
+                return
+            evidence = moved.evidence or evidence
+        if not (_computed(evidence) and not self._op_tried and self._blame_op(kept, evidence)):
+            self._unexplained(kept, self.suspects(evidence))
+
+    _op_tried = False
+
+    def _try(self, kept: list[Candidate], found: list[Candidate], evidence: Evidence) -> Trial | None:
+        """The likeliest alone, then all together. None when neither moves anything; `kept` grows with what does."""
+        trial = self.lab.hold_still([*kept, found[0]])
+        if trial is None:
+            return None
+        if trial.repeats:
+            self._confirm([*kept, found[0]], trial)
+            return trial
+        if trial.later_than(evidence):
+            kept.append(found[0])
+            return trial
+        if len(found) == 1:
+            return None
+        together = self.lab.hold_still([*kept, *found], what="everything suspected held still")
+        if together is None:
+            return None
+        if together.repeats:
+            self._confirm(self._needed([*kept, *found]), together)
+            return together
+        if together.later_than(evidence):
+            kept += found
+            return together
+        return None
+
+    def _needed(self, held: list[Candidate]) -> list[Candidate]:
+        """Let go of one after the other, the least likely first; keep those without which the twins differ again."""
+        needed = list(held)
+        for candidate in sorted(held, key=lambda c: c.rank):
+            if len(needed) == 1:
+                break
+            rest = [c for c in needed if c is not candidate]
+            trial = self.lab.hold_still(rest, what=f"all of it but this: {candidate.message}")
+            if trial is None:
+                break
+            if trial.repeats:
+                needed = rest
+        return sorted(needed, key=lambda c: -c.rank)
+
+    def _confirm(self, causes: Sequence[Candidate], trial: Trial) -> None:
+        narrowed = [self._narrow(cause, [c for c in causes if c is not cause]) for cause in causes]
+        self.findings += [finding_of(c, self._shown(trial, len(causes), c), confirmed=True) for c in narrowed]
+
+    def _narrow(self, cause: Candidate, others: list[Candidate]) -> Candidate:
+        """Of several lines that share a stream, the one that alone is enough, where there is one."""
+        if len(cause.sites) < 2 or cause.kind not in _NARROWED:
+            return cause
+        for site in cause.sites[:4]:
+            trial = self.lab.hold_still(
+                [*others, cause.at(site)], what=f"{cause.shown}, at line {site[2]} only"
+            )
+            if trial is not None and trial.repeats:
+                return cause.at(site)
+        return cause
+
+    def _shown(self, trial: Trial, causes: int, cause: Candidate) -> str:
+        count = len(self.lab.trials)
+        seconds = sum(one.seconds for one in self.lab.trials)
+        steps = f"for {trial.steps} step{'s' if trial.steps > 1 else ''}" if trial.steps else "to the end"
+        others = ", and the other causes too," if causes > 1 else ""
+        done = f"{count} experiment{'s' if count > 1 else ''}, {seconds:.0f} s"
+        return f"shown: {cause.shown}{others} the twins repeat {steps} ({done})"
+
+    def _blame_op(self, kept: list[Candidate], evidence: Evidence) -> bool:
+        """Run the step op by op in both twins, and find the first op whose inputs match and whose outputs do not."""
+        self._op_tried = True
+        usual = self.lab.steps
+        self.lab.steps = evidence.first.step
+        trial = None
+        for _ in range(2):  # a race may need a second chance, and more steps, to show
+            trial = self.lab.hold_still(
+                kept, what="every op of the step compared between the twins", trace_ops=True
+            )
+            if trial is None or not trial.repeats:
+                break
+            self.lab.steps = usual
+        self.lab.steps = usual
+        if trial is None or trial.evidence is None or trial.evidence.ops is None:
+            return False
+        culprit = first_culprit(*trial.evidence.ops)
+        if culprit is None:
+            return False
+        self.findings.append(op_finding(culprit, trial.evidence.first, len(trial.evidence.ops[0])))
+        later = "with it held still the difference comes later"
+        self.findings += [finding_of(candidate, later, confirmed=False) for candidate in kept]
+        return True
+
+    def _unexplained(self, kept: list[Candidate], rest: list[Candidate]) -> None:
+        """Say what is known, as what it is."""
+        later = "with it held still the difference comes later, and does not vanish"
+        self.findings += [finding_of(candidate, later, confirmed=False) for candidate in kept]
+        if not kept and rest and not self.lab.trials:
+            self.findings.append(finding_of(rest[0], f"not tried: {rest[0].shown}", confirmed=False))
+        tried = (
+            "nothing that was tried makes the twins repeat" if self.lab.trials else "there was nothing to try"
+        )
+        self.notes.append(f"the cause is not explained: {tried}")
+
+
+def _computed(evidence: Evidence) -> bool:
+    """What went into the step was equal: what differs was computed."""
+    return evidence.first.step > 0 and PHASES.index(evidence.first.phase) > _FED

@@ -1,0 +1,132 @@
+"""From evidence to candidates: what differs is suspected, what does not is not, and the code says what the fix would be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from twinrun.compare.frames import Difference
+from twinrun.diagnose.candidates import candidates
+from twinrun.diagnose.evidence import Evidence, side_by_side
+from twinrun.diagnose.source import Source
+from twinrun.launch.program import Program
+
+
+def row(kind: str, line: int = 1, **more: Any) -> dict[str, Any]:
+    base = {
+        "kind": kind, "file": "/p/train.py", "line": line, "function": "main", "via": "", "what": kind, "where": "",
+        "count": 1, "order": line, "last": line, "step": 0, "seeded": None, "inside": [], "threads": 1,
+        "digest": "same", "draws": ["same"],
+    }  # fmt: skip
+    return {**base, **more}
+
+
+def other(of: dict[str, Any]) -> dict[str, Any]:
+    """The same site in the other twin, where it gave something else."""
+    return {**of, "digest": "other", "draws": ["other"]}
+
+
+def suspected(
+    a: list[dict[str, Any]], b: list[dict[str, Any]], phase: str = "batch", step: int = 1
+) -> list[tuple[str, int | None]]:
+    nothing = Source(Program("/nowhere/train.py"))
+    evidence = Evidence(Difference(step, phase, "x"), side_by_side(a, b))
+    return [(candidate.code, candidate.line) for candidate in candidates(evidence, nothing)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "code"),
+    [
+        ("python-random", {}, "TW101"),
+        ("numpy", {}, "TW102"),
+        ("numpy", {"where": "py_function"}, "TW204"),
+        ("numpy", {"where": "generator"}, "TW204"),
+        ("generator", {}, "TW103"),
+        ("keras-seed", {"via": "keras"}, "TW105"),
+        ("entropy", {"via": "uuid"}, "TW108"),
+        ("clock", {}, "TW303"),
+        ("file", {}, "TW304"),
+        ("listing", {"seeded": "members"}, "TW302"),
+    ],
+)
+def test_a_source_that_differs_is_suspected_by_its_code(kind: str, more: dict[str, Any], code: str) -> None:
+    seen = row(kind, 5, **more)
+    assert suspected([seen], [other(seen)]) == [(code, 5)]
+
+
+@pytest.mark.parametrize(
+    "kind", ["python-random", "numpy", "generator", "keras-seed", "entropy", "clock", "file", "listing"]
+)
+def test_a_source_that_gave_the_same_in_both_twins_is_not_suspected(kind: str) -> None:
+    assert suspected([row(kind)], [row(kind)]) == []
+
+
+def test_a_draw_by_a_library_of_its_own_is_not_suspected() -> None:
+    seen = row("numpy", via="importlib")
+    assert suspected([seen], [other(seen)]) == []
+
+
+def test_a_draw_before_the_seed_is_seeded_too_late() -> None:
+    draw, seed = row("numpy", 3), row("seed:numpy", 9, seeded="1")
+    assert suspected([draw, seed], [other(draw), seed]) == [("TW106", 3)]
+
+
+def test_a_draw_after_the_seed_is_not_too_late() -> None:
+    seed, draw = row("seed:numpy", 2, seeded="1"), row("numpy", 3)
+    assert suspected([seed, draw], [seed, other(draw)]) == [("TW102", 3)]
+
+
+def test_a_seed_that_differs_points_to_where_its_value_came_from() -> None:
+    clock, seed, draw = row("clock", 2), row("seed:numpy", 3, seeded="1"), row("numpy", 4)
+    found = suspected([clock, seed, draw], [other(clock), other(seed), other(draw)])
+    assert found == [("TW303", 2)]
+
+
+def test_an_unseeded_shuffle_is_suspected_though_no_digest_shows_it() -> None:
+    assert suspected([row("shuffle", 4, seeded="no")], [row("shuffle", 4, seeded="no")]) == [("TW201", 4)]
+    assert suspected([row("shuffle", 4, seeded="yes")], [row("shuffle", 4, seeded="yes")]) == []
+
+
+def test_a_parallel_stage_is_suspected_only_for_what_is_inside_it() -> None:
+    drawing = row(
+        "parallel",
+        6,
+        what="Dataset.map(f)",
+        seeded="None",
+        inside=[["tf-random", "/p/train.py", 5, "tf.random"]],
+    )
+    unordered = row("parallel", 7, what="Dataset.map(g)", seeded="False")
+    plain = row("parallel", 8, what="Dataset.map(h)", seeded="None")
+    assert suspected([drawing], [drawing]) == [("TW203", 6)]
+    assert suspected([unordered], [unordered]) == [("TW202", 7)]
+    assert suspected([plain], [plain]) == []
+
+
+def test_files_that_came_or_went_are_a_changed_input_and_not_an_order() -> None:
+    a, b = row("listing", 4, seeded="abc"), {**other(row("listing", 4)), "seeded": "abcd"}
+    assert suspected([a], [b]) == [("TW304", 4)]
+
+
+def test_the_phase_decides_which_of_two_is_tried_first() -> None:
+    keras, shuffle = row("keras-seed", 2, via="keras"), row("shuffle", 3, seeded="no")
+    rows = [keras, shuffle], [other(keras), shuffle]
+    assert [code for code, _ in suspected(*rows, phase="init", step=0)][0] == "TW105"
+    assert [code for code, _ in suspected(*rows, phase="batch")][0] == "TW201"
+
+
+HASHED = """
+words = open("w.txt").read().split()
+known = {"a", "b"}
+print("a" in known, len(known))
+vocabulary = {w: i for i, w in enumerate(set(words))}
+for w in sorted(known):
+    print(w)
+"""
+
+
+def test_sets_are_suspected_where_their_order_is_used(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(HASHED)
+    assert [line for _, line, _ in Source(Program(str(script))).hash_order()] == [5]

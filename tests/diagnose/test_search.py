@@ -1,0 +1,76 @@
+"""The search, in a world that is made up: it must name exactly the causes that are needed, whatever else is suspected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twinrun.compare.frames import Difference
+from twinrun.diagnose.candidate import Candidate
+from twinrun.diagnose.evidence import Evidence
+from twinrun.diagnose.experiments import Trial
+from twinrun.diagnose.search import Search
+
+NAMES = ["keras-seed", "hash", "shuffle", "order", "thread", "file"]
+
+
+class World:
+    """Each cause makes the twins differ at its own step; holding it still takes that difference away."""
+
+    def __init__(self, causes: dict[str, int], suspects: list[str]) -> None:
+        self.causes = causes
+        self.suspects = suspects
+        self.steps = 20
+        self.trials: list[Trial] = []
+
+    def evidence(self, held: set[str]) -> Evidence | None:
+        left = [step for name, step in self.causes.items() if name not in held]
+        return Evidence(Difference(min(left), "batch", "x"), ()) if left else None
+
+    def hold_still(self, candidates: list[Candidate], *, what: str | None = None, **extra: Any) -> Trial:
+        seen = self.evidence({candidate.kind for candidate in candidates})
+        trial = Trial(what or "", "diverges" if seen else "repeats", 20, 1.0, seen)
+        self.trials.append(trial)
+        return trial
+
+    def candidates(self, _: Evidence) -> list[Candidate]:
+        return [
+            Candidate("TW101", kind, kind, rank=len(self.suspects) - place)
+            for place, kind in enumerate(self.suspects)
+        ]
+
+    def explained(self) -> Search:
+        search = Search(self, self.candidates)
+        first = self.evidence(set())
+        assert first is not None
+        search.explain(first)
+        return search
+
+
+@given(
+    st.dictionaries(st.sampled_from(NAMES), st.integers(1, 9), min_size=1, max_size=3), st.permutations(NAMES)
+)
+def test_exactly_the_causes_that_are_needed_are_named(causes: dict[str, int], suspects: list[str]) -> None:
+    search = World(causes, suspects).explained()
+    assert {finding.message for finding in search.findings} == set(causes)
+    assert all(finding.confirmed for finding in search.findings)
+
+
+@given(
+    st.dictionaries(st.sampled_from(NAMES), st.integers(1, 9), min_size=1, max_size=2), st.permutations(NAMES)
+)
+def test_a_cause_nobody_suspects_is_never_explained_by_another(
+    causes: dict[str, int], suspects: list[str]
+) -> None:
+    hidden = next(iter(causes))
+    search = World(causes, [name for name in suspects if name != hidden]).explained()
+    assert not any(finding.confirmed for finding in search.findings)
+    assert any("not explained" in note for note in search.notes)
+
+
+def test_one_cause_among_one_suspect_takes_one_experiment() -> None:
+    world = World({"shuffle": 1}, ["shuffle"])
+    world.explained()
+    assert len(world.trials) == 1
