@@ -64,6 +64,10 @@ def test_pinned_puts_back_what_it_can_and_says_what_it_cannot(said: dict[str, An
     assert "python-random" not in kept
 
 
+def test_what_an_inner_pin_leaves_off_is_on_again_outside(said: dict[str, Any]) -> None:
+    assert said["nested"] == {"inner": False, "outer": True}
+
+
 def test_after_pinned_the_streams_go_on_where_they_were(said: dict[str, Any]) -> None:
     assert said["after"] == said["expected after"]
 

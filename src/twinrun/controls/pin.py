@@ -9,9 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from twinrun.controls.catalogue import BY_NAME
+from twinrun.controls.control import Undo
 from twinrun.controls.late import came_before, too_late
-from twinrun.controls.launch import pin_now_and_later, watch_seeding
+from twinrun.controls.launch import apply, pin_now_and_later, watch_seeding
 from twinrun.controls.readback import read_back, shortfalls
+from twinrun.controls.refusal import explain_now
 from twinrun.controls.request import PinRequest
 from twinrun.controls.session import Session, begin, current
 from twinrun.errors import CannotPin
@@ -68,19 +71,26 @@ def pinned(
     """`with twinrun.pinned(42): …` pins, and afterwards puts back what can be put back; `report.kept` says
     what cannot."""
     session = current()
-    before, applied, done = session.request, dict(session.applied), list(session.undo)
-    seedings = dict(session.seedings)
+    outer = session.snapshot()
     session.undo.clear()
-    report = _pin(*_as_allowed(PinRequest.parse(_written(seed, strict, device, allow))), stack=3)
+    request, left_off = _as_allowed(PinRequest.parse(_written(seed, strict, device, allow)))
+    unwanted = [each for each in outer.undo if not request.wants(each[0])]
+    report: PinReport | None = None
     try:
+        _undo(session, unwanted)  # an outer pin holds it, this one is not to
+        report = _pin(request, left_off, stack=3)
         yield report
+    except Exception as problem:
+        explain_now(problem)
+        raise
     finally:
-        report.kept = tuple(_put_back(session))
-        begin(before, launched=session.launched)
-        session.applied.update(applied)
-        session.seedings.clear()
-        session.seedings.update(seedings)
-        session.undo[:] = done
+        kept = _undo(session, session.undo)
+        session.restore(outer)
+        for name, _ in unwanted:
+            if outer.request is not None:
+                apply(BY_NAME[name], outer.request)
+        if report is not None:
+            report.kept = tuple(kept)
 
 
 def _as_allowed(request: PinRequest) -> tuple[PinRequest, tuple[str, ...]]:
@@ -95,9 +105,9 @@ def _as_allowed(request: PinRequest) -> tuple[PinRequest, tuple[str, ...]]:
 def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) -> PinReport:
     site = user_site()
     found = came_before()
-    for undone in [each for each in current().undo if not request.wants(each[0])]:
-        current().undo.remove(undone)  # an earlier call pinned it, this one does not want it
-        undone[1]()
+    unwanted = [each for each in current().undo if not request.wants(each[0])]
+    _undo(current(), unwanted)  # an earlier call pinned it, this one is not to
+    current().undo[:] = [each for each in current().undo if each not in unwanted]
     begin(request, launched=current().launched)
     watch_seeding()
     pin_now_and_later(request)
@@ -127,10 +137,10 @@ def _already_pinned(session: Session, request: PinRequest) -> PinReport:
     return PinReport(session.request, controls, tuple(shortfalls(controls)))
 
 
-def _put_back(session: Session) -> list[str]:
+def _undo(session: Session, steps: list[tuple[str, Undo]]) -> list[str]:
+    """The last first. Answers what could not be put back, and why."""
     kept = []
-    while session.undo:
-        name, undo = session.undo.pop()
+    for name, undo in reversed(steps):
         with session.acting():
             try:
                 reason = undo()

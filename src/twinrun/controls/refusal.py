@@ -71,12 +71,23 @@ def explain_at_exit() -> None:
 
     def excepthook(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
         before(kind, problem, trace)
-        finding = note(problem)
-        if finding is not None:
-            print(f"\n{in_words(finding)}", file=sys.stderr)
+        explain_now(problem)
 
     excepthook._twinrun_explains = True  # type: ignore[attr-defined]
     sys.excepthook = excepthook
+
+
+def explain_now(problem: BaseException) -> None:
+    """Say on the screen what such an exception means. Once: it may pass here several times."""
+    if problem in _explained:
+        return
+    finding = note(problem)
+    if finding is not None:
+        _explained.append(problem)
+        print(f"\n{in_words(finding)}", file=sys.stderr)
+
+
+_explained: list[BaseException] = []
 
 
 def note(problem: BaseException) -> Finding | None:

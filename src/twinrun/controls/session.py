@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twinrun.controls.control import Undo
@@ -80,6 +80,25 @@ class Session:
     def note(self, finding: Finding) -> None:
         if finding not in self.notes:
             self.notes.append(finding)
+
+    def snapshot(self) -> Session:
+        """What is in force now, to come back to."""
+        return replace(
+            self,
+            seedings=dict(self.seedings),
+            applied=dict(self.applied),
+            refused=dict(self.refused),
+            undo=list(self.undo),
+            turns=dict(self.turns),
+        )
+
+    def restore(self, before: Session) -> None:
+        self.request = before.request
+        for name in ("seedings", "applied", "refused", "turns"):
+            kept: dict[str, Any] = getattr(self, name)
+            kept.clear()
+            kept.update(getattr(before, name))
+        self.undo[:] = before.undo
 
     def set_variables(self, variables: Mapping[str, str]) -> Undo:
         """Set them for this process and its children; the undo puts back what was there."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.random  # on first use otherwise
 import tensorflow as tf
 from tensorflow.python.eager import context
+from tensorflow.python.framework.config import is_op_determinism_enabled
 
 import twinrun
 from twinrun.controls.refusal import explain
@@ -71,6 +72,11 @@ for _ in range(2):
                     float(tf.random.get_global_generator().normal([])),
                 ]
             )
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    with twinrun.pinned(6, allow="TW406"):
+        inner = is_op_determinism_enabled()
+said["nested"] = {"inner": inner, "outer": is_op_determinism_enabled()}
 said["pinned"] = {"draws": draws, "restored": state() == before, "kept": report.kept}
 said["after"] = draw()
 

@@ -150,11 +150,13 @@ def read_data_order(request: PinRequest | None) -> Reading:
 
 
 def _apply_threads(
-    wanted: Callable[[PinRequest], int], set_: Callable[[int], None]
+    wanted: Callable[[PinRequest], int], variable: str, set_: Callable[[int], None]
 ) -> Callable[[PinRequest], Undo]:
     def apply(request: PinRequest) -> Undo:
+        # Where a launch varies the threads between twins, it says so by the variable.
+        launched_with = _number(variable) if current().launched else None
         try:
-            set_(wanted(request))
+            set_(launched_with or wanted(request))
         except RuntimeError:
             raise NotApplied("TensorFlow has already started; pin before the first op") from None
         return lambda: "TensorFlow cannot change its threads once it has started" if is_started() else set_(0)
@@ -166,18 +168,22 @@ def _read_threads(
     control: str, variable: str, get: Callable[[], int]
 ) -> Callable[[PinRequest | None], Reading]:
     def read(request: PinRequest | None) -> Reading:
-        configured = get()
-        if configured:
-            ours = current().applied.get(control) == configured
-            return Reading(configured, "twinrun" if ours else "program", True)
-        written = os.environ.get(variable, "")
-        if written.isdigit() and int(written) > 0:
-            ours = current().environment.get(variable) == written
-            return Reading(int(written), "twinrun" if ours else "environment", True)
+        configured, written = get(), _number(variable)
+        if configured and configured == current().applied.get(control):
+            return Reading(configured, "twinrun", True)
+        if configured and configured != written:
+            return Reading(configured, "program", True)
+        if written:
+            return Reading(written, "environment", True)
         why = "as many as this process may use processors: another machine computes other bits"
         return Reading(settings.available_cpus(), "default", False, why)
 
     return read
+
+
+def _number(variable: str) -> int | None:
+    text = os.environ.get(variable, "")
+    return int(text) if text.isascii() and text.isdigit() and int(text) else None
 
 
 # oneDNN and XLA
@@ -241,13 +247,17 @@ ACTIONS: dict[str, Actions] = {
         _read_threads(
             "intra-op-threads", "TF_NUM_INTRAOP_THREADS", _threading.get_intra_op_parallelism_threads
         ),
-        _apply_threads(settings.intra_op_threads, _threading.set_intra_op_parallelism_threads),
+        _apply_threads(
+            settings.intra_op_threads, "TF_NUM_INTRAOP_THREADS", _threading.set_intra_op_parallelism_threads
+        ),
     ),
     "inter-op-threads": Actions(
         _read_threads(
             "inter-op-threads", "TF_NUM_INTEROP_THREADS", _threading.get_inter_op_parallelism_threads
         ),
-        _apply_threads(settings.inter_op_threads, _threading.set_inter_op_parallelism_threads),
+        _apply_threads(
+            settings.inter_op_threads, "TF_NUM_INTEROP_THREADS", _threading.set_inter_op_parallelism_threads
+        ),
     ),
     "onednn": Actions(read_onednn, apply_onednn),
     "xla": Actions(read_xla, apply_xla),
