@@ -48,7 +48,9 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except TwinrunError as error:
-            click.echo(f"error: {error}", err=True)
+            from twinrun.render.text import printable
+
+            click.echo(f"error: {printable(str(error))}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:  # click would exit with 1, which here means that the twins diverge
             click.echo("interrupted", err=True)

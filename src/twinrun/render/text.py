@@ -27,7 +27,16 @@ def as_text(result: CheckResult, *, quiet: bool = False, colour: bool = True) ->
 
 def printable(text: str) -> str:
     """Names come from programs and recordings: control characters are shown, never sent to the terminal."""
-    return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
+    return "".join(char if char.isprintable() or char in "\n\t" else _shown(char) for char in text)
+
+
+def inline(text: str) -> str:
+    """The same for what stands in a line of ours: a name cannot begin a line of its own."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _shown(char: str) -> str:
+    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 
 def _painter(colour: bool):  # type: ignore[no-untyped-def]
@@ -38,9 +47,9 @@ def _painter(colour: bool):  # type: ignore[no-untyped-def]
 def headline(result: CheckResult) -> str:
     difference = result.first_difference
     if result.verdict == DIVERGES and difference is not None and not result.reason:
-        return f" at step {difference.step}, phase {difference.phase}: {printable(_where(difference))}"
+        return f" at step {difference.step}, phase {difference.phase}: {inline(_where(difference))}"
     if result.reason:
-        return f": {printable(result.reason)}"
+        return f": {inline(result.reason)}"
     steps = f"{result.steps_compared} steps" if result.steps_compared else "what could be seen"
     within = "bit for bit" if result.contract == "bitwise" else f"within {result.contract}"
     return f": {result.runs} runs, {steps} compared, equal {within}"
@@ -58,20 +67,20 @@ def _body(result: CheckResult, paint) -> Iterator[str]:  # type: ignore[no-untyp
         yield from _measured(difference)
     if result.verdict == REPEATS and result.bits_differ_from is not None:
         bits = result.bits_differ_from
-        yield f"  the bits differ from step {bits.step} on ({bits.phase}: {printable(bits.tensor)})"
+        yield f"  the bits differ from step {bits.step} on ({bits.phase}: {inline(bits.tensor)})"
     yield from _growth(result)
     for finding in result.findings:
         yield ""
         yield from _finding(finding, paint)
     for experiment in result.experiments:
-        yield f"  tried: {printable(str(experiment.get('what')))}: {experiment.get('came_out')}"
+        yield f"  tried: {inline(str(experiment.get('what')))}: {experiment.get('came_out')}"
     for note in result.notes:
-        yield f"  note: {printable(note)}"
+        yield f"  note: {inline(note)}"
     if result.varied:
         yield f"  varied between the twins: {', '.join(result.varied)}"
     if result.output_tail:
         yield "  the program's last words:"
-        yield from (f"    {printable(line)}" for line in result.output_tail.splitlines())
+        yield from (f"    {inline(line)}" for line in result.output_tail.splitlines())
     if result.recordings:
         yield paint(f"  recordings: {os.path.dirname(result.recordings[0]) or '.'}", "dim")
 
@@ -89,9 +98,9 @@ def _measured(difference: Difference) -> Iterator[str]:
         parts.append(f"{d.max_abs:.3g} absolutely")
     yield "  " + ", ".join(parts)
     if d.first_index is not None and d.first_values is not None:
-        yield f"  first at {list(d.first_index)}: {printable(d.first_values[0])} against {printable(d.first_values[1])}"
+        yield f"  first at {list(d.first_index)}: {inline(d.first_values[0])} against {inline(d.first_values[1])}"
     if d.note:
-        yield f"  {printable(d.note)}"
+        yield f"  {inline(d.note)}"
     if difference.others:
         yield f"  {difference.others} more {'tensor differs' if difference.others == 1 else 'tensors differ'} at this step"
 
@@ -100,16 +109,18 @@ def _growth(result: CheckResult) -> Iterator[str]:
     rows = [row for row in result.growth if row.get("max_abs") is not None]
     if len(rows) > 1:
         shown = rows[:: max(1, len(rows) // 5)][:5]
-        yield "  distance: " + ", ".join(f"step {row['step']}: {row['max_abs']:.3g}" for row in [*shown, rows[-1]])
+        yield "  distance: " + ", ".join(
+            f"step {row['step']}: {row['max_abs']:.3g}" for row in [*shown, rows[-1]]
+        )
 
 
 def _finding(finding: Finding, paint) -> Iterator[str]:  # type: ignore[no-untyped-def]
     kind = "error" if finding.confirmed else "suspicion"
-    yield f"{paint(f'{kind}[{finding.code}]', 'diverges')}: {printable(finding.message)}"
+    yield f"{paint(f'{kind}[{finding.code}]', 'diverges')}: {inline(finding.message)}"
     if finding.place:
-        yield f"  --> {printable(finding.place)}{_source(finding)}"
+        yield f"  --> {inline(finding.place)}{_source(finding)}"
     for line in finding.evidence:
-        yield f"  = {printable(line)}"
+        yield f"  = {inline(line)}"
     if finding.fix:
         first, *rest = printable(finding.fix).splitlines()
         yield f"  fix: {first}"
@@ -121,7 +132,7 @@ def _source(finding: Finding) -> str:
     import linecache
 
     line = linecache.getline(finding.file or "", finding.line or 0).strip()
-    return f"   {printable(line)}" if line else ""
+    return f"   {inline(line)}" if line else ""
 
 
 def run_as_text(result: RunResult, *, quiet: bool) -> str:
@@ -129,9 +140,12 @@ def run_as_text(result: RunResult, *, quiet: bool) -> str:
         return f"{result.recording}\n"
     lines = [f"recorded {result.steps} steps in {result.seconds:.1f} s"]
     if result.reason:
-        lines.append(f"  {printable(result.reason)}")
-    lines += [f"  note: {printable(note)}" for note in result.facts.get("notes", [])]
+        lines.append(f"  {inline(result.reason)}")
+    lines += [f"  note: {inline(note)}" for note in result.facts.get("notes", [])]
     if result.output_tail:
-        lines += ["  the program's last words:", *(f"    {printable(line)}" for line in result.output_tail.splitlines())]
+        lines += [
+            "  the program's last words:",
+            *(f"    {inline(line)}" for line in result.output_tail.splitlines()),
+        ]
     lines.append(f"recording: {result.recording}")
     return "\n".join(lines) + "\n"
