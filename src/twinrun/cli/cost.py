@@ -43,8 +43,9 @@ def cost(
 ) -> None:
     """Measure what each control costs PROGRAM, and all of them together.
 
-    Plain and pinned runs take turns; the first quarter of the steps of each is left out as warm-up. The whole
-    takes as long as rounds x (controls + 3) runs of that many steps."""
+    Every pinned run stands between two plain ones, and is compared with them; the first quarter of the steps
+    of each is left out as warm-up. The whole takes as long as rounds x (2 x (controls + 1) + 1) runs of that
+    many steps."""
     from twinrun.controls.cost import CostOptions, measure
 
     chosen = _chosen(controls)
@@ -82,14 +83,15 @@ def as_text(report: CostReport) -> Iterator[str]:
     yield f"{report.program}: {_time(report.plain_seconds)} a step, plain"
     yield (
         f"  median of {report.steps} steps in each of {report.rounds} rounds, after {report.warm_up} "
-        f"of warm-up; plain against plain: ± {report.noise:.1%}"
+        f"of warm-up; plain runs in a row differ by up to {report.noise:.1%}"
     )
     yield ""
     yield f"  {'control':<22} {'a step':>10} {'cost':>8} {'spread':>9}"
     for cost in report.costs:
         mark = "" if report.measurable(cost) else "  not measurable"
         spread = f"± {cost.spread:.1%}" if report.rounds > 1 else ""
-        yield f"  {cost.name:<22} {_time(cost.seconds):>10} {cost.share:>+8.1%} {spread:>9}{mark}"
+        step = _time(report.plain_seconds * (1 + cost.share))
+        yield f"  {cost.name:<22} {step:>10} {cost.share:>+8.1%} {spread:>9}{mark}"
     for name, why in report.failed:
         yield f"  {name:<22} {why}"
     yield ""

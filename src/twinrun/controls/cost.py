@@ -1,6 +1,6 @@
-"""What determinism costs a program: plain and pinned runs, one after the other in turn, compared by their
-steady-state step time. Every round has two plain runs, so that plain against plain shows what this machine
-can tell apart."""
+"""What determinism costs a program: every pinned run stands between two plain ones, and is compared with them
+by its steady-state step time. How far neighbouring plain runs are apart shows what this machine can tell
+apart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from twinrun.errors import TwinrunError
 from twinrun.launch.program import Program
 
 SCHEMA = "twinrun/cost/1"
-PLAIN, AGAIN, TOGETHER = "plain", "plain again", "together"
+PLAIN, TOGETHER = "plain", "together"
 # Op determinism refuses to draw without a seed: it is measured with the seeds, which are measured on their
 # own too.
 _SEEDS = (
@@ -36,12 +36,32 @@ class CannotMeasure(TwinrunError):
     """A run made too few steps, or failed."""
 
 
+@dataclass
+class Round:
+    """The median step of each run of a round, in the order in which they ran: one more plain run than
+    others."""
+
+    plain: list[float] = field(default_factory=list)
+    others: list[tuple[str, float]] = field(default_factory=list)
+
+    def ratios(self) -> Iterator[tuple[str, float]]:
+        """Each run against the mean of the two plain ones beside it: a machine that slows down slows all
+        three."""
+        for place, (name, seconds) in enumerate(self.others):
+            yield name, seconds / statistics.mean(self.plain[place : place + 2])
+
+    @property
+    def noise(self) -> float:
+        """The largest share by which a plain run differs from the one before."""
+        pairs = zip(self.plain, self.plain[1:], strict=False)
+        return max(abs(one - other) / min(one, other) for one, other in pairs)
+
+
 @dataclass(frozen=True)
 class Cost:
     """The step time of a variant as a share of the plain one's, one number for each round."""
 
     name: str
-    seconds: float  # the median step
     ratios: tuple[float, ...]
 
     @property
@@ -61,7 +81,7 @@ class CostReport:
     steps: int  # that were measured in each run
     warm_up: int  # that were left out before them
     rounds: int
-    noise: float  # how far plain is from plain
+    noise: float  # how far a plain run is from the next
     costs: tuple[Cost, ...]
     failed: tuple[tuple[str, str], ...] = ()
     unused: tuple[str, ...] = ()
@@ -92,7 +112,7 @@ class CostReport:
             "controls": [
                 {
                     "name": cost.name,
-                    "seconds": cost.seconds,
+                    "seconds": self.plain_seconds * (1 + cost.share),
                     "share": cost.share,
                     "spread": cost.spread,
                     "rounds": list(cost.ratios),
@@ -117,20 +137,23 @@ class CostOptions:
 
 
 def measure(options: CostOptions, say: Callable[[str], None] = lambda _: None) -> CostReport:
-    """Runs the program rounds × (controls + 3) times."""
-    times: dict[str, list[list[float]]] = {}
+    """Runs the program rounds × (2 × (controls + 1) + 1) times."""
+    rounds: list[Round] = []
     failed: dict[str, str] = {}
     names = options.controls
     unused: tuple[str, ...] = ()
+    counts: list[int] = []
 
-    def run(turn: int, name: str) -> set[str]:
-        say(f"round {turn + 1} of {options.rounds}: {name}")
+    def run(name: str) -> tuple[float, set[str]]:
+        say(f"round {len(rounds)} of {options.rounds}: {name}")
         seconds, used = _run(options, name)
-        times.setdefault(name, []).append(seconds)
-        return used
+        counts.append(len(seconds))
+        return statistics.median(seconds), used
 
     for turn in range(options.rounds):
-        used = run(turn, PLAIN)
+        rounds.append(Round())
+        plain, used = run(PLAIN)
+        rounds[-1].plain.append(plain)
         if names is None:  # the first run tells which controls matter here
             asked = {control.name for control in wanted_controls(options.request)}
             names = tuple(name for name in NAMES if name in used & asked)
@@ -139,37 +162,37 @@ def measure(options: CostOptions, say: Callable[[str], None] = lambda _: None) -
             if name in failed:
                 continue
             try:
-                run(turn, name)
+                rounds[-1].others.append((name, run(name)[0]))
             except CannotMeasure as problem:
                 failed[name] = problem.message
-        run(turn, AGAIN)
-    return summarise(options, times, failed, unused)
+                continue
+            rounds[-1].plain.append(run(PLAIN)[0])
+    return summarise(options, rounds, failed, unused, min(counts))
 
 
 def summarise(
-    options: CostOptions, times: dict[str, list[list[float]]], failed: dict[str, str], unused: tuple[str, ...]
+    options: CostOptions,
+    rounds: list[Round],
+    failed: dict[str, str],
+    unused: tuple[str, ...] = (),
+    steps: int = 0,
 ) -> CostReport:
-    """From step times, by variant and round, to costs."""
-    plain = [statistics.median(seconds) for seconds in times[PLAIN]]
-    again = [statistics.median(seconds) for seconds in times[AGAIN]]
-    # Each round is compared with its own two plain runs: a machine that slows down slows all of the round.
-    level = [(one + other) / 2 for one, other in zip(plain, again, strict=True)]
-    noise = max(abs(one - other) / (one + other) for one, other in zip(plain, again, strict=True))
-    costs = []
-    for name, rounds in times.items():
-        if name in (PLAIN, AGAIN) or name in failed:
-            continue
-        medians = [statistics.median(seconds) for seconds in rounds]
-        ratios = tuple(median / base for median, base in zip(medians, level, strict=True))
-        costs.append(Cost(name, statistics.median(medians), ratios))
+    """From the runs of each round to costs."""
+    ratios: dict[str, list[float]] = {}
+    for each in rounds:
+        for name, ratio in each.ratios():
+            ratios.setdefault(name, []).append(ratio)
+    if not ratios:
+        raise CannotMeasure("no pinned run could be measured: " + "; ".join(failed.values()))
     order = {name: place for place, name in enumerate((*NAMES, TOGETHER))}
+    costs = [Cost(name, tuple(found)) for name, found in ratios.items() if name not in failed]
     return CostReport(
         program=str(options.program),
-        plain_seconds=statistics.median(level),
-        steps=min(len(seconds) for rounds in times.values() for seconds in rounds),
+        plain_seconds=statistics.median(seconds for each in rounds for seconds in each.plain),
+        steps=steps,
         warm_up=warm_up(options.steps),
-        rounds=options.rounds,
-        noise=noise,
+        rounds=len(rounds),
+        noise=max(each.noise for each in rounds if each.others),
         costs=tuple(sorted(costs, key=lambda cost: order[cost.name])),
         failed=tuple(failed.items()),
         unused=unused,
@@ -230,7 +253,7 @@ def _steady(recording: Path, steps: int) -> Iterator[float]:
 
 
 def _request(base: PinRequest, name: str) -> PinRequest | None:
-    if name in (PLAIN, AGAIN):
+    if name == PLAIN:
         return None
     if name == TOGETHER:
         return base
