@@ -285,3 +285,19 @@ def test_a_machine_with_a_driver_and_no_library_to_ask_it_says_so(tmp_path: Path
     facts = gpu.read_gpu(driver)
     assert facts["driver"] == "550.54.15"
     assert gpu.read_gpu(tmp_path / "absent") == {"count": 0}
+
+
+def test_the_accelerator_s_libraries_are_read_from_what_is_mapped(tmp_path: Path) -> None:
+    from twinrun.adapters.tensorflow.describe import loaded_libraries
+
+    maps = tmp_path / "maps"
+    start = "7f00-7f01 r-xp 00000000 08:01 123 "
+    names = (
+        "libcudnn.so.9",
+        "libcudnn.so.9.1.0",
+        "libcublas.so.12.5.3.2",
+        "libcuda.so.550.54.15",
+        "libm.so.6",
+    )
+    maps.write_text("".join(f"{start}/usr/lib/{name}\n" for name in names))
+    assert loaded_libraries(maps) == {"cudnn": "9.1.0", "cublas": "12.5.3.2", "driver": "550.54.15"}
