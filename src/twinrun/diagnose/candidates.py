@@ -19,8 +19,8 @@ _SEED_OF = {"python-random": "seed:python-random", "keras-seed": "seed:python-ra
 # How likely each kind is, by the phase where the twins part. What is not named ranks lowest.
 _RANKS: dict[str, dict[str, int]] = {
     "init": {"keras-seed": 10, "tf-random": 9, "numpy": 8, "python-random": 8, "generator": 8, "file": 6, "hash": 5, "entropy": 4, "listing": 4, "dates": 2, "clock": 2},
-    "batch": {"loader": 12, "order": 12, "parallel": 11, "shuffle": 10, "file": 10, "generator": 9, "numpy": 9, "python-random": 9, "listing": 9, "tf-random": 8, "hash": 6, "keras-seed": 5, "entropy": 5, "thread": 4, "dates": 3, "clock": 3},
-    "later": {"tf-random": 9, "keras-seed": 9, "thread": 8, "numpy": 7, "python-random": 7, "generator": 7, "file": 9, "clock": 5, "dates": 5, "entropy": 4, "hash": 3, "parallel": 3, "order": 3, "shuffle": 3, "loader": 3, "listing": 3},
+    "batch": {"loader": 12, "order": 12, "parallel": 11, "shuffle": 10, "file": 10, "generator": 9, "numpy": 9, "python-random": 9, "listing": 9, "tf-random": 8, "hash": 6, "keras-seed": 5, "entropy": 5, "thread": 8, "thread-left-out": 2, "dates": 3, "clock": 3},
+    "later": {"tf-random": 9, "keras-seed": 9, "thread": 8, "thread-left-out": 2, "numpy": 7, "python-random": 7, "generator": 7, "file": 9, "clock": 5, "dates": 5, "entropy": 4, "hash": 3, "parallel": 3, "order": 3, "shuffle": 3, "loader": 3, "listing": 3},
 }  # fmt: skip
 
 
@@ -139,14 +139,27 @@ def _outside(evidence: Evidence) -> Iterator[Candidate]:
             yield Candidate(code, kind, f"{message}: {first['what']}", tuple(_site(row) for row in rows), first["file"],
                             first["line"], notes=notes, shown=f"with {first['what']} held still there")  # fmt: skip
     yield from _files_and_listings(evidence)
+    yield from _threads(evidence)
+
+
+def _threads(evidence: Evidence) -> Iterator[Candidate]:
+    """Threads race for what they share. Two experiments: they take turns, or, where one never ends, it is left out."""
     threads = [one(pair) for pair in evidence.of("thread")]
-    if threads:
-        first = threads[0]
-        yield Candidate(
-            "TW403", "thread", "threads of the program race with one another", tuple(_site(row) for row in threads),
-            first["file"], first["line"], notes=tuple(f"{row['count']} threads are started at {place(row)}" for row in threads[:3]),
-            races=True, shown="with these threads run one after the other",
-        )  # fmt: skip
+    if not threads:
+        return
+    first = threads[0]
+    notes = tuple(f"{row['count']} threads run {row['what']}, started at {place(row)}" for row in threads[:3])
+    pool = first["seeded"] == "concurrent" and evidence.first.phase == "batch"
+    code, message = ("TW205", "workers of a pool race for what they draw from") if pool else ("TW403", "threads of the program race with one another")
+    yield Candidate(
+        code, "thread", message, tuple(_site(row) for row in threads), first["file"], first["line"], notes=notes,
+        races=True, shown="with these threads taking turns",
+    )  # fmt: skip
+    left_out = tuple(("thread-left-out", row["file"], row["line"]) for row in threads)
+    yield Candidate(
+        code, "thread-left-out", message, left_out, first["file"], first["line"], notes=notes, races=True,
+        shown="with these threads left out",
+    )  # fmt: skip
 
 
 def _files_and_listings(evidence: Evidence) -> Iterator[Candidate]:
@@ -179,7 +192,7 @@ def _files_and_listings(evidence: Evidence) -> Iterator[Candidate]:
 def _stages(evidence: Evidence) -> Iterator[Candidate]:
     for pair in evidence.of("parallel"):
         row = one(pair)
-        random = [inner for inner in row["inside"] if inner[0] in ("tf-random", "tf-generator")]
+        random = [inner for inner in row["inside"] if inner[0] in ("tf-random", "tf-generator", "keras-draw")]
         host = [inner for inner in row["inside"] if inner[0] == "host-function"]
         if random:
             kind, file, line, what = random[0]

@@ -90,7 +90,9 @@ class Channel:
         if kind == FRAME:
             number, span, step, seconds, size = _FRAME.unpack_from(payload)
             body = payload[_FRAME.size :]
-            return Frame(step, span, self._known_layouts[number], body[:size], unpack_values(body[size:]), seconds)
+            return Frame(
+                step, span, self._known_layouts[number], body[:size], unpack_values(body[size:]), seconds
+            )
         return json.loads(payload) if payload else None
 
 

@@ -55,7 +55,9 @@ class Screen:
 Held = Callable[[list[Twin], Judge], dict[str, Any]]
 
 
-def run_check(options: CheckOptions, screen: Screen | None = None, when_held: Held | None = None) -> CheckResult:
+def run_check(
+    options: CheckOptions, screen: Screen | None = None, when_held: Held | None = None
+) -> CheckResult:
     """`when_held` is called while the twins stand at their first difference, and may ask them for more."""
     options.program.must_exist()
     folder = new_folder("check", options.folder)
@@ -79,7 +81,9 @@ def run_check(options: CheckOptions, screen: Screen | None = None, when_held: He
 def _one_after_the_other(check: _Check, options: CheckOptions) -> CheckResult:
     """The program changes what it reads. Twins that read it at the same moment prove nothing about the next run."""
     changed = ", ".join(Path(path).name for path in check.changed_inputs())
-    again = _Check(replace(options, sequential=True), check.folder / "one-after-the-other", check.screen, check.when_held)
+    again = _Check(
+        replace(options, sequential=True), check.folder / "one-after-the-other", check.screen, check.when_held
+    )
     result = again.sequential()
     note = f"the program changed a file that it reads ({changed}), so the twins were run again, one after the other"
     return replace(result, notes=(note, *result.notes))
@@ -144,7 +148,12 @@ class _Check:
             twins.append(self.start(0, lockstep=False, **keep))
             alone = Judge(self.options.contract, twins)
             self.screen.twins(twins)
-            outcome = advance(twins, lambda frames: _only_count(alone, frames), deadline=self.deadline, tick=lambda: self.screen.tick(alone))
+            outcome = advance(
+                twins,
+                lambda frames: _only_count(alone, frames),
+                deadline=self.deadline,
+                tick=lambda: self.screen.tick(alone),
+            )
             if outcome.kind != "ended":
                 return self.conclude(outcome, twins, alone)
             self.facts = [_facts(twins[0])]
@@ -225,7 +234,9 @@ class _Check:
     def _one_has_ended(self, difference: Difference, twins: list[Twin], judge: Judge) -> CheckResult:
         """One twin stands at its end and another goes on. Whether that end was a good one is known when it is over."""
         shorter, longer = sorted(judge.pair, key=lambda name: name == difference.only_in)
-        ending_twin = next((twin for twin in twins if twin.name == shorter), None)  # None: the recording of a first twin
+        ending_twin = next(
+            (twin for twin in twins if twin.name == shorter), None
+        )  # None: the recording of a first twin
         if ending_twin is not None:
             ending_twin.go()
             outcome = advance([ending_twin], lambda _: False, deadline=time.monotonic() + 30.0)
@@ -257,12 +268,19 @@ class _Check:
         return self._result(UNDECIDED, twins, judge, f"{who} {how}{at}", tail=twin.tail())
 
     def _result(
-        self, verdict: str, twins: list[Twin], judge: Judge, reason: str | None = None, tail: str | None = None
+        self,
+        verdict: str,
+        twins: list[Twin],
+        judge: Judge,
+        reason: str | None = None,
+        tail: str | None = None,
     ) -> CheckResult:
         known = next((facts for facts in self.facts if facts.get("environment")), {})
         notes = list(dict.fromkeys(note for facts in self.facts for note in facts.get("notes", [])))
         findings = noticed(self.facts)
-        if verdict != DIVERGES:  # what did not make the twins differ is no finding, unless it ended the program
+        if (
+            verdict != DIVERGES
+        ):  # what did not make the twins differ is no finding, unless it ended the program
             findings = refusals(findings) if verdict == UNDECIDED else ()
         pin, controls = self.options.pin, known.get("controls", {})
         missing = strictly_missing(pin, controls)

@@ -23,7 +23,11 @@ class Outcome:
 
 
 def advance(
-    twins: Sequence[Twin], look: Look, *, deadline: float | None = None, tick: Callable[[], None] = lambda: None
+    twins: Sequence[Twin],
+    look: Look,
+    *,
+    deadline: float | None = None,
+    tick: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """`deadline` in time.monotonic(). `tick` is called several times a second, for the screen."""
     selector = selectors.DefaultSelector()

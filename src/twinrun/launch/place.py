@@ -17,7 +17,9 @@ def new_folder(kind: str, chosen: str | None) -> Path:
     if chosen is not None:
         folder = Path(chosen)
         if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-            raise CannotWrite(f"{folder} is there already and not empty", hint="give --dir a new or an empty folder")
+            raise CannotWrite(
+                f"{folder} is there already and not empty", hint="give --dir a new or an empty folder"
+            )
         return _made(folder)
     root = default_root()
     _prune(root)
@@ -41,14 +43,17 @@ def _made(folder: Path) -> Path:
         probe.unlink()
     except OSError as problem:
         raise CannotWrite(
-            f"cannot write to {folder}: {problem.strerror}", hint="choose another place with --dir or TWINRUN_HOME"
+            f"cannot write to {folder}: {problem.strerror}",
+            hint="choose another place with --dir or TWINRUN_HOME",
         ) from None
     return folder.resolve()
 
 
 def _prune(root: Path) -> None:
     try:
-        ours = [entry for entry in root.iterdir() if entry.is_dir() and entry.name.startswith(("check-", "run-"))]
+        ours = [
+            entry for entry in root.iterdir() if entry.is_dir() and entry.name.startswith(("check-", "run-"))
+        ]
         for old in sorted(ours, key=lambda entry: entry.stat().st_mtime)[: -KEPT or None]:
             shutil.rmtree(old, ignore_errors=True)
     except OSError:

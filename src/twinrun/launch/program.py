@@ -48,4 +48,6 @@ class Program:
         except (ImportError, ValueError):
             found = None
         if found is None:
-            raise ProgramNotFound(f"no module named {top}", hint="run from the folder that python -m would be run from")
+            raise ProgramNotFound(
+                f"no module named {top}", hint="run from the folder that python -m would be run from"
+            )

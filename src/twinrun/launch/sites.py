@@ -17,7 +17,9 @@ def _library_roots() -> tuple[str, ...]:
     roots = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     roots.update(getattr(site, "getsitepackages", list)())
     roots.add(site.getusersitepackages())
-    return tuple(sorted({os.path.realpath(root) + os.sep for root in roots} | {root + os.sep for root in roots}))
+    return tuple(
+        sorted({os.path.realpath(root) + os.sep for root in roots} | {root + os.sep for root in roots})
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -60,7 +60,8 @@ class Twin:
             spec.write(spec_file)
         except OSError as problem:
             raise CannotWrite(
-                f"cannot write a recording to {folder}: {problem.strerror}", hint="choose another place with --dir"
+                f"cannot write a recording to {folder}: {problem.strerror}",
+                hint="choose another place with --dir",
             ) from None
         with out, err, theirs:
             self.process = subprocess.Popen(
@@ -177,7 +178,10 @@ def ending(code: int) -> str:
 
 def _is_chatter(line: str) -> bool:
     """TensorFlow's start-up lines, which say nothing about why a program failed."""
-    return line.startswith(("I0000", "W0000", "WARNING: All log messages before absl")) or " I tensorflow/" in line
+    return (
+        line.startswith(("I0000", "W0000", "WARNING: All log messages before absl"))
+        or " I tensorflow/" in line
+    )
 
 
 def _masked(arguments: tuple[str, ...]) -> tuple[str, ...]:

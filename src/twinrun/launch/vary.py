@@ -79,7 +79,9 @@ def parse_variation(text: str | None) -> Variation:
         names = tuple(KNOWN)
     for name in names:
         if name not in KNOWN:
-            raise UsageError(f"nothing called {name!r} can be varied", hint=f"choose from {', '.join(KNOWN)}, all")
+            raise UsageError(
+                f"nothing called {name!r} can be varied", hint=f"choose from {', '.join(KNOWN)}, all"
+            )
     return Variation(names)
 
 

@@ -22,7 +22,12 @@ from twinrun.recording.manifest import Manifest, read_manifest
 from twinrun.recording.store import Writer
 
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
-DRAWS = ("tf-random", "tf-stateless", "numpy", "python-random")  # kinds of the ledger whose results are tensors
+DRAWS = (
+    "tf-random",
+    "tf-stateless",
+    "numpy",
+    "python-random",
+)  # kinds of the ledger whose results are tensors
 Read = Callable[[int], Any]  # the value of the n-th tensor of a block, as a NumPy array
 
 
@@ -45,7 +50,10 @@ class Watch:
         self.step = 0
         self.frames = 0
         self.alive = True
-        self.answers: dict[str, Callable[[dict[str, Any]], Any]] = {"dump": self._dump, "facts": lambda _: self.facts()}
+        self.answers: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "dump": self._dump,
+            "facts": lambda _: self.facts(),
+        }
         self.at_finish: list[Callable[[], None]] = []
         self.notes: list[str] = []
         self.lock = threading.RLock()
@@ -135,7 +143,9 @@ class Watch:
     def _answer(self, question: dict[str, Any]) -> None:
         handler = self.answers.get(question["what"])
         try:
-            answer = handler(question) if handler else {"error": f"this twin cannot answer {question['what']!r}"}
+            answer = (
+                handler(question) if handler else {"error": f"this twin cannot answer {question['what']!r}"}
+            )
         except Exception as problem:
             answer = {"error": f"{type(problem).__name__}: {problem}", "traceback": traceback.format_exc()}
         self._channel.send_json(ANSWER, answer)
@@ -188,7 +198,9 @@ class Watch:
         if not self.alive:
             return
         try:
-            if self._status == "ended":  # stopped twins end at their last step; failed ones have no final state
+            if (
+                self._status == "ended"
+            ):  # stopped twins end at their last step; failed ones have no final state
                 for handler in self.at_finish:
                     handler()
                 if self.frames == 0 and not self._blocks:
@@ -208,7 +220,11 @@ class Watch:
     def _add_draws(self) -> None:
         """Nothing else was seen of this program: then what it drew at random is what can be compared."""
         rows = self.answers["ledger"]({}) if "ledger" in self.answers else []
-        drawn = [row for row in rows if row["kind"] in DRAWS and row["via"] in ("", "tensorflow", "keras", "tf_keras")]
+        drawn = [
+            row
+            for row in rows
+            if row["kind"] in DRAWS and row["via"] in ("", "tensorflow", "keras", "tf_keras")
+        ]
         if drawn:
             names = tuple(f"{row['what']} at line {row['line']}" for row in drawn)
             self.add(Block("probe", names, [int(row["digest"], 16) for row in drawn]))

@@ -12,7 +12,20 @@ from twinrun.launch.sites import is_users
 
 
 def install(book: Book) -> None:
+    # Random layers and keras.random draw from the state of a seed generator: in a parallel map they race for it.
+    patch("keras.src.random.seed_generator:SeedGenerator.next", _seed_draw(book))
     patch("keras.src.trainers.data_adapters.py_dataset_adapter:PyDatasetAdapter.__init__", _adapter(book))
+
+
+def _seed_draw(book: Book) -> Callable[..., Any]:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def next(self: Any, ordered: bool = True) -> Any:
+            book.note("keras-draw", caller(), "a Keras seed generator")
+            return original(self, ordered)
+
+        return next
+
+    return wrap
 
 
 def _adapter(book: Book) -> Callable[..., Any]:

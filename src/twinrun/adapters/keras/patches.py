@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,12 +15,17 @@ _made: dict[int, weakref.ref[Any]] = {}  # by id: Keras variables cannot be hash
 
 def install(observer: Observer) -> None:
     # The train function returns the logs of the step: the one place that knows loss and metrics.
-    patch("keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_train_function", wrap_train_function(observer))
+    patch(
+        "keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_train_function",
+        wrap_train_function(observer),
+    )
     # Every update of weights goes through apply.
     patch("keras.src.optimizers.base_optimizer:BaseOptimizer.apply", _apply(observer))
     # Keras variables know their path (`dense_1/kernel`); the tf.Variable inside does not.
     patch("keras.src.backend.common.variables:Variable.__init__", _remember)
     observer.variables.paths.append(_paths)
+    # Eager loops hand their batch to a layer: what goes into the outermost one under a tape was fed.
+    patch("keras.src.layers.layer:Layer.__call__", wrap_layer_call(observer))
     # The variables of metrics are no weights: their results are compared instead.
     patch("keras.src.metrics.metric:Metric.add_variable", wrap_metric_variable(observer))
     # The end of a step is when the program's callbacks have had their turn: they may change weights.
@@ -46,6 +52,25 @@ def wrap_train_function(observer: Observer) -> Callable[..., Any]:
             return result if result is not inner else train_function
 
         return make_train_function
+
+    return wrap
+
+
+def wrap_layer_call(observer: Observer) -> Callable[..., Any]:
+    depth = threading.local()
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+            if getattr(depth, "inside", False) or not args:
+                return original(self, *args, **kwargs)
+            depth.inside = True
+            try:
+                observer.fed(args[0])
+                return original(self, *args, **kwargs)
+            finally:
+                depth.inside = False
+
+        return __call__
 
     return wrap
 

@@ -34,14 +34,22 @@ def install(book: Book) -> None:
             setattr(gen_random_ops, name, _random_op(book, name, getattr(gen_random_ops, name)))
     for name in _STATELESS_OPS:
         if hasattr(gen_stateless_random_ops_v2, name):
-            setattr(gen_stateless_random_ops_v2, name, _stateless_op(book, name, getattr(gen_stateless_random_ops_v2, name)))
+            setattr(
+                gen_stateless_random_ops_v2,
+                name,
+                _stateless_op(book, name, getattr(gen_stateless_random_ops_v2, name)),
+            )
     context.set_global_seed = _set_seed(book, context.set_global_seed)
     # Every draw of a tf.random.Generator, whoever asks for it.
-    stateful_random_ops.Generator._prepare_key_counter = _generator_draw(book, stateful_random_ops.Generator._prepare_key_counter)
+    stateful_random_ops.Generator._prepare_key_counter = _generator_draw(
+        book, stateful_random_ops.Generator._prepare_key_counter
+    )
     # py_function, numpy_function and generators: the host's code inside a graph.
     script_ops._internal_py_func = _host_function(book, script_ops._internal_py_func)
     generator = stateful_random_ops.Generator
-    generator.from_non_deterministic_state = classmethod(_fresh_generator(book, generator.from_non_deterministic_state))
+    generator.from_non_deterministic_state = classmethod(
+        _fresh_generator(book, generator.from_non_deterministic_state)
+    )
     dataset = dataset_ops.DatasetV2
     for name in _SEEDED_STAGES:
         setattr(dataset, name, _seeded_stage(book, name, getattr(dataset, name)))
@@ -77,7 +85,9 @@ def _stateless_op(book: Book, name: str, original: Callable[..., Any]) -> Callab
         result = original(*args, **kwargs)
         if context.executing_eagerly() and book.watch.step == 0:
             array = as_array(result)
-            book.note("tf-stateless", caller(), f"tf.random ({name})", array.tobytes() if array is not None else b"")
+            book.note(
+                "tf-stateless", caller(), f"tf.random ({name})", array.tobytes() if array is not None else b""
+            )
         return result
 
     draw.__name__, draw.__doc__ = name, original.__doc__
@@ -86,7 +96,9 @@ def _stateless_op(book: Book, name: str, original: Callable[..., Any]) -> Callab
 
 def _set_seed(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
     def set_global_seed(seed: Any) -> Any:
-        book.note("seed:tensorflow", caller(), "tf.random.set_seed", repr(seed).encode(), seeded=repr(seed)[:80])
+        book.note(
+            "seed:tensorflow", caller(), "tf.random.set_seed", repr(seed).encode(), seeded=repr(seed)[:80]
+        )
         return original(seed)
 
     return set_global_seed
@@ -100,7 +112,9 @@ def _fresh_generator(book: Book, original: Callable[..., Any]) -> Callable[..., 
             made = cls.from_seed(number, alg=alg)
         else:
             made = original(alg=alg) if alg is not None else original()
-        book.note("generator", who, "tf.random.Generator.from_non_deterministic_state", made.state.numpy().tobytes())
+        book.note(
+            "generator", who, "tf.random.Generator.from_non_deterministic_state", made.state.numpy().tobytes()
+        )
         return made
 
     return from_non_deterministic_state
@@ -124,8 +138,16 @@ def _host_function(book: Book, original: Callable[..., Any]) -> Callable[..., An
     return _internal_py_func
 
 
-def _seeded_stage(book: Book, name: str, original: Callable[..., Any], static: bool = False) -> Callable[..., Any]:
-    position = {"shuffle": 2, "list_files": 2, "random": 0, "sample_from_datasets": 2, "rejection_resample": 3}[name]
+def _seeded_stage(
+    book: Book, name: str, original: Callable[..., Any], static: bool = False
+) -> Callable[..., Any]:
+    position = {
+        "shuffle": 2,
+        "list_files": 2,
+        "random": 0,
+        "sample_from_datasets": 2,
+        "rejection_resample": 3,
+    }[name]
 
     def stage(*args: Any, **kwargs: Any) -> Any:
         who = caller()
@@ -148,7 +170,9 @@ def _seeded_stage(book: Book, name: str, original: Callable[..., Any], static: b
 def _parallel_stage(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def stage(self: Any, *args: Any, **kwargs: Any) -> Any:
         who = caller()
-        if kwargs.get("num_parallel_calls") is None and not (name == "map" and len(args) > 1 and args[1] is not None):
+        if kwargs.get("num_parallel_calls") is None and not (
+            name == "map" and len(args) > 1 and args[1] is not None
+        ):
             return original(self, *args, **kwargs)
         if book.steady("parallel", who) is not None:
             kwargs.pop("num_parallel_calls", None)
@@ -160,8 +184,15 @@ def _parallel_stage(book: Book, name: str, original: Callable[..., Any]) -> Call
         label = getattr(function, "__name__", "")
         before = book.order
         result = original(self, *args, **kwargs)
-        inside = book.since(before, ("tf-random", "tf-generator", "host-function"))
-        book.note("parallel", who, f"Dataset.{name}({label})", b"", seeded=str(kwargs.get("deterministic")), inside=inside)
+        inside = book.since(before, ("tf-random", "tf-generator", "keras-draw", "host-function"))
+        book.note(
+            "parallel",
+            who,
+            f"Dataset.{name}({label})",
+            b"",
+            seeded=str(kwargs.get("deterministic")),
+            inside=inside,
+        )
         return result
 
     stage.__name__, stage.__doc__ = name, original.__doc__

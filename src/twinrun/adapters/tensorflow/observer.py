@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 from tensorflow.python.eager import context
+from tensorflow.python.eager import record as tapes
 
 from twinrun.adapters.tensorflow import loops
+from twinrun.adapters.tensorflow.reading import Together, read
 from twinrun.adapters.tensorflow.tensors import block, leaves
-from twinrun.adapters.tensorflow.variables import Variables, read
+from twinrun.adapters.tensorflow.variables import Variables
 from twinrun.launch.steps import Steps
 from twinrun.launch.watch import Block, Watch
 from twinrun.recording.digest import digest_array
@@ -28,6 +30,7 @@ class Updater:
 
     def __init__(self, optimizer: Any) -> None:
         self._optimizer = weakref.ref(optimizer)
+        self._counter: tuple[Any, Together] | None = None
         self.count = 0
 
     def iterations(self) -> Any:
@@ -40,12 +43,20 @@ class Updater:
 
     def advance(self) -> int:
         """Updates made since the last look."""
-        variable = self.iterations()
-        value = read(variable) if variable is not None else None
+        value = self._value()
         if value is None:
             return 0
         before, self.count = self.count, int(value)
         return max(0, self.count - before)
+
+    def _value(self) -> Any:
+        variable = self.iterations()
+        if variable is None:
+            return None
+        if self._counter is None or self._counter[0] is not variable:
+            self._counter = (variable, Together([variable]))
+        found = self._counter[1].read()
+        return found[0] if found is not None else read(variable)
 
 
 @dataclass
@@ -63,7 +74,9 @@ class Observer:
         self.variables = Variables()
         self.steps = Steps(watch, self._state, self._newborn)
         self.pending: list[Block] = []  # seen since the last update, on the way to the next
-        self.pending_graph: list[tuple[int, Block]] = []  # drawn inside a training call, by place in its graph
+        self.pending_graph: list[
+            tuple[int, Block]
+        ] = []  # drawn inside a training call, by place in its graph
         self.scope = 0  # inside a framework's own training call (fit)
         self.outermost: Call | None = None
         self.elements = 0
@@ -95,7 +108,9 @@ class Observer:
                 loops.insert(self, (function, args, kwargs))
         return result
 
-    def _outer_call(self, function: Any, record: Call, args: Any, kwargs: Any, original: Any, stack: list[Call]) -> Any:
+    def _outer_call(
+        self, function: Any, record: Call, args: Any, kwargs: Any, original: Any, stack: list[Call]
+    ) -> Any:
         if record.updaters:
             self.steps.about_to_update(record.updaters)
         stack.append(record)
@@ -197,7 +212,9 @@ class Observer:
     def _changed(self, sources: list[Any]) -> bool:
         """Whether any of these variables moved since the last look."""
         before = dict(self._manual)
-        self._manual = [(id(one), digest_array(value)) for one in sources if (value := read(_plain(one))) is not None]
+        self._manual = [
+            (id(one), digest_array(value)) for one in sources if (value := read(_plain(one))) is not None
+        ]
         return bool(before) and any(before.get(key, digest) != digest for key, digest in self._manual)
 
     def _close_by_hand(self) -> None:
@@ -206,7 +223,9 @@ class Observer:
         live = [one for one in (row.ref() for row in self.variables.rows()) if one is not None]
         known = dict(self._manual)
         moved = any(
-            (value := read(one)) is not None and digest_array(value) != known[id(one)] for one in live if id(one) in known
+            (value := read(one)) is not None and digest_array(value) != known[id(one)]
+            for one in live
+            if id(one) in known
         )
         if moved:
             later = self.pending[self._manual_mark :]
@@ -227,12 +246,25 @@ class Observer:
             if drawn is not None:
                 self.pending.append(drawn)
 
+    def fed(self, inputs: Any) -> None:
+        """Something was handed to a layer, eagerly. An array under a tape is a batch; a tensor may be an intermediate."""
+        if not self.watch.alive or not context.executing_eagerly() or not tapes.could_possibly_record() or self.scope:
+            return
+        try:
+            handed = _named_block([(name, leaf) for name, leaf in leaves(inputs) if isinstance(leaf, np.ndarray)])
+            if handed is not None:
+                self.pending.append(handed)
+        except Exception as problem:
+            self.watch.trouble(problem)
+
     def drew_in_graph(self, slot: int, names: tuple[str, ...], arrays: list[Any]) -> None:
         training = self.scope or (self.outermost is not None and self.outermost.updaters)
         if training and self.watch.alive:
             with self.watch.lock:
                 digests = [digest_array(array) for array in arrays]
-                self.pending_graph.append((slot, Block("batch", names, digests, lambda number: arrays[number])))
+                self.pending_graph.append(
+                    (slot, Block("batch", names, digests, lambda number: arrays[number]))
+                )
 
     def _take(self, fed: list[tuple[str, Any]]) -> None:
         """What was pending belongs to the update that was just made. Where the training call was handed tensors,

@@ -6,7 +6,13 @@ from twinrun.launch.watch import Watch
 
 
 def attach(watch: Watch) -> None:
-    from twinrun.adapters.keras.patches import wrap_batch_end, wrap_epoch_end, wrap_metric_variable, wrap_train_function
+    from twinrun.adapters.keras.patches import (
+        wrap_batch_end,
+        wrap_epoch_end,
+        wrap_layer_call,
+        wrap_metric_variable,
+        wrap_train_function,
+    )
     from twinrun.adapters.tensorflow.observer import observer_for
     from twinrun.adapters.tensorflow.patches import _apply, patch
 
@@ -15,6 +21,7 @@ def attach(watch: Watch) -> None:
     patch("tf_keras.src.engine.training:Model.make_train_function", wrap_train_function(observer))
     patch("tf_keras.src.optimizers.optimizer:Optimizer.apply_gradients", _apply(observer))
     patch("tf_keras.src.optimizers.legacy.optimizer_v2:OptimizerV2.apply_gradients", _apply(observer))
+    patch("tf_keras.src.engine.base_layer:Layer.__call__", wrap_layer_call(observer))
     patch("tf_keras.src.metrics.base_metric:Metric.add_weight", wrap_metric_variable(observer))
     patch("tf_keras.src.callbacks:CallbackList.on_train_batch_end", wrap_batch_end(observer))
     patch("tf_keras.src.callbacks:CallbackList.on_epoch_end", wrap_epoch_end(observer))

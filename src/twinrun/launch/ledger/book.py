@@ -78,7 +78,11 @@ class Book:
     def since(self, order: int, kinds: tuple[str, ...]) -> list[list[Any]]:
         """[kind, file, line, what] of the rows of these kinds that were touched since."""
         with self._lock:
-            return [[r.kind, r.file, r.line, r.what] for r in self._rows.values() if r.last > order and r.kind in kinds]
+            return [
+                [r.kind, r.file, r.line, r.what]
+                for r in self._rows.values()
+                if r.last > order and r.kind in kinds
+            ]
 
     def note(
         self, kind: str, caller: Caller | None, what: str, data: bytes = b"",
@@ -111,11 +115,20 @@ class Book:
         if caller is None or kind not in self._steady_kinds:
             return None
         key = (kind, caller.file, caller.line)
-        if key not in self._steady and (kind, caller.file, None) not in self._steady and (kind, "*", None) not in self._steady:
+        if (
+            key not in self._steady
+            and (kind, caller.file, None) not in self._steady
+            and (kind, "*", None) not in self._steady
+        ):
             return None
         with self._lock:
             count = self._steady_counts[key] = self._steady_counts.get(key, 0) + 1
         return xxhash.xxh3_64_intdigest(f"{kind}/{caller.line}/{count}".encode()) & 0x7FFFFFFF
+
+    def missed(self, path: str, caller: Caller) -> None:
+        if len(self.inputs) < _MOST_ROWS:
+            self.inputs.setdefault(path, b"")
+            self.note("file", caller, path)
 
     def changed_inputs(self) -> list[str]:
         """Files that are not what they were when this program first read them: its next run reads something else."""
@@ -124,7 +137,7 @@ class Book:
             try:
                 same = xxhash.xxh3_128_digest(Path(path).read_bytes()) == digest
             except OSError:
-                same = False
+                same = digest == b""  # still not there
             if not same:
                 found.append(path)
         return found

@@ -10,7 +10,15 @@ from typing import Any
 from twinrun.launch.ledger import outside
 from twinrun.launch.ledger.book import Book, caller
 
-_NOT_DRAWS = {"seed", "get_state", "set_state", "default_rng", "get_bit_generator", "set_bit_generator", "test"}
+_NOT_DRAWS = {
+    "seed",
+    "get_state",
+    "set_state",
+    "default_rng",
+    "get_bit_generator",
+    "set_bit_generator",
+    "test",
+}
 
 
 def install(book: Book, module: ModuleType) -> None:
@@ -28,7 +36,11 @@ def _draw(book: Book, module: ModuleType, name: str, original: Callable[..., Any
     def draw(*args: Any, **kwargs: Any) -> Any:
         who = caller()
         number = book.steady("numpy", who)
-        result = original(*args, **kwargs) if number is None else getattr(module.RandomState(number), name)(*args, **kwargs)  # type: ignore[attr-defined]
+        result = (
+            original(*args, **kwargs)
+            if number is None
+            else getattr(module.RandomState(number), name)(*args, **kwargs)
+        )  # type: ignore[attr-defined]
         shown = args[0] if name == "shuffle" and args else result
         book.note("numpy", who, f"np.random.{name}", _bytes(shown))
         return result
@@ -52,7 +64,9 @@ def _seed(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
     def seed(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
         value = args[0] if args else kwargs.get("seed")
-        book.note("seed:numpy", caller(), "np.random.seed", repr(value).encode()[:4096], seeded=repr(value)[:80])
+        book.note(
+            "seed:numpy", caller(), "np.random.seed", repr(value).encode()[:4096], seeded=repr(value)[:80]
+        )
         return result
 
     seed.__name__, seed.__module__ = "seed", "numpy.random"

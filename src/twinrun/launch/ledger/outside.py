@@ -15,13 +15,20 @@ from typing import Any
 
 import xxhash
 
+from twinrun.launch.ledger import threads
 from twinrun.launch.ledger.book import Book, Caller, caller
 from twinrun.launch.sites import is_users
 
 _LARGEST_FILE = 256 << 20
 # RandomState(0) takes entropy too, and throws it away when it is seeded.
 _SEEDED_STATE = re.compile(r"RandomState\(\s*[^)\s]")
-_ENTROPY_ROADS = ("", "uuid", "secrets", "random", "numpy")  # through these a user's own line asks for entropy
+_ENTROPY_ROADS = (
+    "",
+    "uuid",
+    "secrets",
+    "random",
+    "numpy",
+)  # through these a user's own line asks for entropy
 
 
 def install(book: Book) -> None:
@@ -29,7 +36,8 @@ def install(book: Book) -> None:
     _clock(book)
     _listings(book)
     _files(book)
-    _threads(book)
+    _lookups(book)
+    threads.install(book)
     if book.watch.spec.experiment.get("freeze_dates"):
         from twinrun.launch.ledger.dates import freeze
 
@@ -62,12 +70,18 @@ def randbits(book: Book, kind: str, what: str) -> Callable[[int], int]:
 
     def noted(k: int) -> int:
         if kind == "generator" and not numpy_ready:
-            return original(k)  # NumPy seeding its global stream, at its import: draws from that are noted as such
+            return original(
+                k
+            )  # NumPy seeding its global stream, at its import: draws from that are noted as such
         who = caller()
         if who is not None and _SEEDED_STATE.search(linecache.getline(who.file, who.line)):
             return original(k)
         number = book.steady(kind, who)
-        value = original(k) if number is None else int.from_bytes(_stretched(number, (k + 7) // 8), "little") >> (-k % 8)
+        value = (
+            original(k)
+            if number is None
+            else int.from_bytes(_stretched(number, (k + 7) // 8), "little") >> (-k % 8)
+        )
         if who is not None and who.via in _ENTROPY_ROADS:
             book.note(kind, who, what, str(value).encode())
         return value
@@ -76,7 +90,9 @@ def randbits(book: Book, kind: str, what: str) -> Callable[[int], int]:
 
 
 def _entropy_name(who: Caller | None) -> str:
-    return {"uuid": "uuid4", "secrets": "secrets", "random": "random.SystemRandom"}.get(who.via if who else "", "os.urandom")
+    return {"uuid": "uuid4", "secrets": "secrets", "random": "random.SystemRandom"}.get(
+        who.via if who else "", "os.urandom"
+    )
 
 
 def _stretched(number: int, size: int) -> bytes:
@@ -116,7 +132,9 @@ def _listings(book: Book) -> None:
         who = caller()
         if book.steady("listing", who) is not None:
             names = sorted(names)
-        book.note("listing", who, "os.listdir", repr(names).encode("utf-8", "replace"), seeded=_members(names))
+        book.note(
+            "listing", who, "os.listdir", repr(names).encode("utf-8", "replace"), seeded=_members(names)
+        )
         return names
 
     class NotedScan:
@@ -129,7 +147,13 @@ def _listings(book: Book) -> None:
             if book.steady("listing", who) is not None:
                 self._entries.sort(key=lambda entry: str(entry.name))
             names = [entry.name for entry in self._entries]
-            book.note("listing", who, _listing_name(who), repr(names).encode("utf-8", "replace"), seeded=_members(names))
+            book.note(
+                "listing",
+                who,
+                _listing_name(who),
+                repr(names).encode("utf-8", "replace"),
+                seeded=_members(names),
+            )
             self._left = iter(self._entries)
 
         def __iter__(self) -> Iterator[Any]:
@@ -162,7 +186,9 @@ def _members(names: list[Any]) -> str:
 
 
 def _listing_name(who: Caller | None) -> str:
-    return {"glob": "glob", "pathlib": "Path.iterdir", "os": "os.walk"}.get(who.via if who else "", "os.scandir")
+    return {"glob": "glob", "pathlib": "Path.iterdir", "os": "os.walk"}.get(
+        who.via if who else "", "os.scandir"
+    )
 
 
 def _by_user() -> bool:
@@ -179,7 +205,11 @@ def _files(book: Book) -> None:
         if event != "open" or getattr(busy, "on", False) or not book.watch.alive:
             return
         path, mode = args[0], args[1]
-        if not isinstance(path, (str, os.PathLike)) or (isinstance(mode, str) and "r" not in mode) or not mode:
+        if (
+            not isinstance(path, (str, os.PathLike))
+            or (isinstance(mode, str) and "r" not in mode)
+            or not mode
+        ):
             return
         busy.on = True
         try:
@@ -197,7 +227,18 @@ def _note_file(book: Book, path: str | bytes, seen: set[tuple[str, int]]) -> Non
     if name.endswith((".py", ".pyc", ".so")) or name.startswith(("/proc/", "/sys/", "/dev/", "/etc/")):
         return
     who = caller(3)
-    if who is None or who.via not in ("", "numpy", "pathlib", "json", "csv", "pickle", "gzip", "pandas", "h5py", "io"):
+    if who is None or who.via not in (
+        "",
+        "numpy",
+        "pathlib",
+        "json",
+        "csv",
+        "pickle",
+        "gzip",
+        "pandas",
+        "h5py",
+        "io",
+    ):
         return
     file = Path(name)
     stat = file.stat()
@@ -209,20 +250,18 @@ def _note_file(book: Book, path: str | bytes, seen: set[tuple[str, int]]) -> Non
     book.note("file", who, str(file.absolute()), digest)
 
 
-def _threads(book: Book) -> None:
-    start = threading.Thread.start
+def _lookups(book: Book) -> None:
+    """Files that were looked for and not there. When the program has made one by its end, its next run finds it."""
+    stat = os.stat
 
-    def noted_start(self: threading.Thread) -> None:
-        who = caller()
-        own = who is not None and who.via in ("", "concurrent", "threading", "multiprocessing")
-        if own:
-            book.note("thread", who, _target_name(self))
-        start(self)
-        if own and book.steady("thread", who) is not None:
-            self.join(timeout=60.0)  # one after the other: what is left is not a race
+    def noted_stat(path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
+        try:
+            return stat(path, *args, **kwargs)
+        except FileNotFoundError:
+            if isinstance(path, (str, os.PathLike)):
+                who = caller()
+                if who is not None and who.via in ("", "genericpath", "posixpath", "pathlib", "os"):
+                    book.missed(os.path.abspath(os.fspath(path)), who)
+            raise
 
-    threading.Thread.start = noted_start  # type: ignore[method-assign]
-
-
-def _target_name(thread: threading.Thread) -> str:
-    return str(getattr(getattr(thread, "_target", None), "__qualname__", type(thread).__name__))
+    os.stat = noted_stat

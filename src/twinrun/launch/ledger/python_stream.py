@@ -50,7 +50,13 @@ def _seed(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
     def seed(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
         value = args[0] if args else kwargs.get("a")
-        book.note("seed:python-random", caller(), "random.seed", repr(value).encode()[:4096], seeded=repr(value)[:80])
+        book.note(
+            "seed:python-random",
+            caller(),
+            "random.seed",
+            repr(value).encode()[:4096],
+            seeded=repr(value)[:80],
+        )
         return result
 
     seed.__name__, seed.__module__ = "seed", "random"
