@@ -95,6 +95,8 @@ def _seen(observer: Observer, updaters: list[Any], names: tuple[str, ...], kinds
         if span <= 0:
             return
         batch, values = arrays[: len(names)], arrays[len(names) :]
+        for one in observer.probed():
+            watch.add(one)
         if names:
             watch.add(Block("batch", names, [digest_array(array) for array in batch], lambda number: batch[number]))
         for phase in ("weights", "seed"):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,15 @@ from tensorflow.python.eager import record as tapes
 
 from twinrun.adapters.tensorflow import loops
 from twinrun.adapters.tensorflow.reading import Together, read
-from twinrun.adapters.tensorflow.tensors import block, leaves
+from twinrun.adapters.tensorflow.tensors import block, folded, leaves, size_of_block
 from twinrun.adapters.tensorflow.variables import Variables
 from twinrun.launch.steps import Steps
 from twinrun.launch.watch import Block, Watch
 from twinrun.recording.digest import digest_array
 
 _LARGEST_OUTPUT = 64 << 20
-_KEPT_ELEMENTS = 10_000
+_KEPT_ELEMENTS = 10_000  # beyond this many, one digest stands for all the rest
+_KEPT_BYTES = 256 << 20  # beyond this, only digests are kept, and no values
 
 
 class Updater:
@@ -80,6 +81,7 @@ class Observer:
         self.scope = 0  # inside a framework's own training call (fit)
         self.outermost: Call | None = None
         self.elements = 0
+        self._kept_bytes = 0
         self._updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
         self._stack = threading.local()
         self._outer_args: tuple[Any, Any, Any] | None = None
@@ -139,8 +141,9 @@ class Observer:
             self._outputs(result)
             self.steps.updated("by hand")
             self.steps.close()
-        else:
-            self.pending_graph.clear()  # drawn by a call that turned out to train nothing
+        else:  # a call that trains nothing: what it drew is no batch, and what it was asked to show is shown
+            self.pending += self.probed()
+            self.pending_graph.clear()
 
     def _mark(self, updaters: Iterable[Updater], stack: list[Call]) -> None:
         for call in [*stack, *([self.outermost] if self.outermost else [])]:
@@ -238,13 +241,26 @@ class Observer:
 
     # data
 
+    def probed(self) -> list[Block]:
+        """What probes inside a graph have seen since this was last asked."""
+        found = [one for _, one in self.pending_graph if one.phase == "probe"]
+        self.pending_graph = [pair for pair in self.pending_graph if pair[1].phase != "probe"]
+        return found
+
     def drew(self, element: Any) -> None:
-        """An element was drawn from a dataset, eagerly."""
+        """An element was drawn from a dataset, eagerly. A program may draw very many before it trains, or never train:
+        all are compared, but not all are kept."""
         self.elements += 1
-        if len(self.pending) < _KEPT_ELEMENTS:
-            drawn = block("batch", element)
-            if drawn is not None:
-                self.pending.append(drawn)
+        drawn = block("batch", element)
+        if drawn is None:
+            return
+        if len(self.pending) >= _KEPT_ELEMENTS:
+            self.pending[-1] = folded(self.pending[-1], drawn)
+            return
+        if not self.pending:
+            self._kept_bytes = 0
+        self._kept_bytes += size_of_block(drawn)
+        self.pending.append(drawn if self._kept_bytes < _KEPT_BYTES else replace(drawn, read=None))
 
     def fed(self, inputs: Any) -> None:
         """Something was handed to a layer, eagerly. An array under a tape is a batch; a tensor may be an intermediate."""

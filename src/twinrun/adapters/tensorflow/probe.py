@@ -31,8 +31,12 @@ def probe_tensor(watch: Watch, name: str, tensor: Any) -> bool:
 
     def callback(*arrays: Any) -> None:
         values = list(arrays)
-        seen = Block("probe", names, [digest_array(a) for a in values], lambda n: values[n])
-        observer.pending_graph.append((0, seen))
+        try:
+            with watch.lock:
+                digests = [digest_array(array) for array in values]
+                observer.pending_graph.append((0, Block("probe", names, digests, lambda number: values[number])))
+        except Exception as problem:
+            watch.trouble(problem)
 
     tf.numpy_function(callback, [leaf for _, leaf in parts], [], stateful=True)
     return True

@@ -15,6 +15,7 @@ from twinrun.recording.digest import digest_array, digest_bytes
 # By its name: making a tensor to ask for its type would start the runtime before the program configures it.
 EagerTensor = ops.EagerTensor
 _OPAQUE = (tf.variant, tf.resource)
+_REST = " and all that follow"
 _POSITIONS = ("x", "y", "sample_weight")  # what Keras calls the members of a batch
 
 
@@ -76,6 +77,17 @@ def block(phase: str, structure: Any, name: str = "") -> Block | None:
     if not names:
         return None
     return Block(phase, tuple(names), digests, lambda number: arrays[number], scalars(arrays))
+
+
+def size_of_block(seen: Block) -> int:
+    """Bytes of memory that a block keeps alive."""
+    return sum(seen.read(number).nbytes for number in range(len(seen.names))) if seen.read is not None else 0
+
+
+def folded(rest: Block, more: Block) -> Block:
+    """One block that stands for another and for all that was folded into it before: its digest depends on every one."""
+    name = rest.names[0] if rest.names[0].endswith(_REST) else f"{rest.names[0]}{_REST}"
+    return Block(rest.phase, (name,), [digest_array(np.array([*rest.digests, *more.digests], np.uint64))])
 
 
 def scalars(arrays: list[np.ndarray]) -> tuple[tuple[int, float], ...]:
