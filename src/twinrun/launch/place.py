@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from itertools import count
 from pathlib import Path
 
 from twinrun.errors import CannotWrite
 
 KEPT = 20  # older ones of our own default folder are removed
+_IN_USE = 3600.0  # but none that may belong to a check that is still under way
 
 
 def new_folder(kind: str, chosen: str | None) -> Path:
@@ -24,7 +26,8 @@ def new_folder(kind: str, chosen: str | None) -> Path:
     root = default_root()
     _prune(root)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    return _made(root / f"{kind}-{stamp}-{os.getpid()}")
+    places = (root / f"{kind}-{stamp}-{os.getpid()}{suffix}" for suffix in ("", *(f"-{n}" for n in count(2))))
+    return _made(next(place for place in places if not place.exists()))  # a library call may be the second this second
 
 
 def default_root() -> Path:
@@ -54,7 +57,8 @@ def _prune(root: Path) -> None:
         ours = [
             entry for entry in root.iterdir() if entry.is_dir() and entry.name.startswith(("check-", "run-"))
         ]
-        for old in sorted(ours, key=lambda entry: entry.stat().st_mtime)[: -KEPT or None]:
-            shutil.rmtree(old, ignore_errors=True)
+        for old in sorted(ours, key=lambda entry: entry.stat().st_mtime)[:-KEPT]:
+            if old.stat().st_mtime < time.time() - _IN_USE:
+                shutil.rmtree(old, ignore_errors=True)
     except OSError:
         return
