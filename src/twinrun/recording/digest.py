@@ -6,11 +6,19 @@ and return the same kind of number; nothing above this file knows where it was c
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import xxhash
+
+_MOST_THREADS = 4
+_BYTES_PER_THREAD = 4 << 20  # with less to do, handing over costs more than it brings
+# Takes anything with a buffer; its type hints leave NumPy out.
+_xxh3: Callable[[Any, int], int] = xxhash.xxh3_64_intdigest
 
 
 @lru_cache(maxsize=4096)
@@ -18,13 +26,19 @@ def _kind(dtype: str, shape: tuple[int, ...]) -> int:
     return xxhash.xxh3_64_intdigest(f"{dtype}{shape}".encode())
 
 
-def digest_bytes(data: Any, dtype: str, shape: tuple[int, ...]) -> int:
-    """`data` is anything with a contiguous buffer."""
-    return xxhash.xxh3_64_intdigest(data, _kind(dtype, shape))
+@lru_cache(maxsize=4096)
+def _plain(dtype: np.dtype, shape: tuple[int, ...]) -> int | None:
+    """The kind of an array whose buffer can be hashed as it stands; None for strings, exotic, empty ones."""
+    if dtype.kind in "OSU" or dtype.isbuiltin != 1 or 0 in shape:
+        return None
+    return _kind(str(dtype), shape)
 
 
 def digest_array(array: np.ndarray) -> int:
     """For arrays of any type, strings and other objects included."""
+    kind = _plain(array.dtype, array.shape)
+    if kind is not None and array.flags.c_contiguous:  # the short road, for nearly every tensor of every step
+        return _xxh3(array, kind)
     if array.dtype.kind in "OSU":
         hasher = xxhash.xxh3_64(seed=_kind("string", array.shape))
         for item in array.ravel():
@@ -34,4 +48,46 @@ def digest_array(array: np.ndarray) -> int:
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)
     data = array if array.dtype.isbuiltin == 1 else array.reshape(-1).view(np.uint8)
-    return digest_bytes(data if data.size else b"", str(array.dtype), array.shape)
+    return _xxh3(data if data.size else b"", _kind(str(array.dtype), array.shape))
+
+
+class Digester:
+    """Digests the same tensors again and again. Large sets are shared out to a few threads: hashing lets go
+    of the interpreter, and one core cannot read as fast as the memory can deliver."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        """`sizes` in bytes, of the tensors that will be given, in their order."""
+        self._shares = _shares(sizes, min(_MOST_THREADS, len(os.sched_getaffinity(0))))
+        others = len(self._shares) - 1
+        self._pool = ThreadPoolExecutor(others, "twinrun-digest") if others else None
+
+    def digest(self, arrays: Sequence[np.ndarray]) -> list[int]:
+        if self._pool is None:
+            return [digest_array(array) for array in arrays]
+        digests = [0] * len(arrays)
+
+        def work(share: Sequence[int]) -> None:
+            for number in share:
+                digests[number] = digest_array(arrays[number])
+
+        own, *others = self._shares
+        try:
+            jobs = [self._pool.submit(work, share) for share in others]
+        except RuntimeError:  # the interpreter is ending and starts no threads any more
+            return [digest_array(array) for array in arrays]
+        work(own)
+        for job in jobs:
+            job.result()
+        return digests
+
+
+def _shares(sizes: Sequence[int], threads: int) -> list[list[int]]:
+    """The numbers of the tensors, largest first, each given to who has least. Small sets get one share."""
+    threads = max(1, min(threads, sum(sizes) // _BYTES_PER_THREAD))
+    shares: list[list[int]] = [[] for _ in range(threads)]
+    loads = [0] * threads
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        least = loads.index(min(loads))
+        shares[least].append(number)
+        loads[least] += sizes[number]
+    return shares

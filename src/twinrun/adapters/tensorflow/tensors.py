@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,41 +11,65 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 
 from twinrun.launch.watch import Block
-from twinrun.recording.digest import digest_array, digest_bytes
+from twinrun.recording.digest import digest_array
 
 # By its name: making a tensor to ask for its type would start the runtime before the program configures it.
 EagerTensor = ops.EagerTensor
-_OPAQUE = (tf.variant, tf.resource)
+# Types without bits to show, by number: a tensor's type object costs more to ask for than its memory.
+OPAQUE = (tf.variant.as_datatype_enum, tf.resource.as_datatype_enum)
 _REST = " and all that follow"
 _POSITIONS = ("x", "y", "sample_weight")  # what Keras calls the members of a batch
 
 
 def leaves(structure: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Every tensor in a structure under a name that means something: `x`, `y`, a dictionary's key, `x/0`."""
-    if structure is None:
-        return
-    if isinstance(structure, Mapping):
+    form = _form(type(structure))  # type: ignore[arg-type]
+    if form == "tensor":
+        yield name or "x", structure
+    elif form == "mapping":
         for key in structure:
             yield from leaves(structure[key], _join(name, str(key)))
-    elif hasattr(structure, "_fields"):  # a namedtuple
+    elif form == "fields":
         for key in structure._fields:
             yield from leaves(getattr(structure, key), _join(name, key))
-    elif isinstance(structure, (tuple, list)):
+    elif form == "sequence":
         batch = not name and isinstance(structure, tuple) and 1 <= len(structure) <= len(_POSITIONS)
         for index, member in enumerate(structure):
             yield from leaves(member, _POSITIONS[index] if batch else _join(name, str(index)))
-    elif isinstance(structure, tf.RaggedTensor):
+    elif form == "ragged":
         yield _join(name or "x", "values"), structure.flat_values
         for depth, splits in enumerate(structure.nested_row_splits):
             yield _join(name or "x", f"row_splits_{depth}"), splits
-    elif isinstance(structure, tf.SparseTensor):
+    elif form == "sparse":
         for part in ("indices", "values", "dense_shape"):
             yield _join(name or "x", part), getattr(structure, part)
-    elif isinstance(structure, tf.IndexedSlices):
+    elif form == "slices":
         yield _join(name or "x", "values"), structure.values
         yield _join(name or "x", "indices"), structure.indices
-    elif isinstance(structure, (tf.Tensor, np.ndarray, np.generic)):
-        yield name or "x", structure
+
+
+@lru_cache(maxsize=1024)
+def _form(kind: Any) -> str | None:
+    """How a type holds tensors. Kept by type: TensorFlow's types answer isinstance slowly, and this is asked
+    for everything that goes into a step and comes out of it."""
+    if issubclass(kind, Mapping):
+        return "mapping"
+    if hasattr(kind, "_fields"):  # a namedtuple
+        return "fields"
+    if issubclass(kind, (tuple, list)):
+        return "sequence"
+    for form, types in _FORMS.items():
+        if issubclass(kind, types):
+            return form
+    return None
+
+
+_FORMS: dict[str, Any] = {
+    "ragged": tf.RaggedTensor,
+    "sparse": tf.SparseTensor,
+    "slices": tf.IndexedSlices,
+    "tensor": (tf.Tensor, np.ndarray, np.generic),
+}
 
 
 def _join(name: str, part: str) -> str:
@@ -54,7 +79,7 @@ def _join(name: str, part: str) -> str:
 def as_array(tensor: Any) -> np.ndarray | None:
     """The tensor's own memory where it can be shared, else a copy. None for what has no bits to show."""
     if isinstance(tensor, EagerTensor):
-        return None if tensor.dtype in _OPAQUE else np.asarray(tensor._numpy())
+        return None if tensor._datatype_enum() in OPAQUE else np.asarray(tensor._numpy_internal())
     if isinstance(tensor, (np.ndarray, np.generic, int, float, bool)):
         return np.asarray(tensor)
     return None
@@ -93,10 +118,7 @@ def folded(rest: Block, more: Block) -> Block:
 def scalars(arrays: list[np.ndarray]) -> tuple[tuple[int, float], ...]:
     """Single numbers are worth keeping as numbers: contracts on metrics are judged by them."""
     return tuple(
-        (index, float(array)) for index, array in enumerate(arrays) if array.ndim == 0 and array.dtype.kind not in "OSUc"
+        (index, float(array))
+        for index, array in enumerate(arrays)
+        if array.ndim == 0 and array.dtype.kind not in "OSUc"
     )
-
-
-def digest_buffer(tensor: Any, dtype: str, shape: tuple[int, ...]) -> int:
-    """The fast road for variables: no array object in between."""
-    return digest_bytes(memoryview(tensor), dtype, shape)

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
-from tensorflow.python import pywrap_tfe
-from tensorflow.python.eager import context
 
+from twinrun.adapters.tensorflow.reading import Together, read, size_of
 from twinrun.adapters.tensorflow.tensors import EagerTensor
 from twinrun.launch.sites import user_site
 from twinrun.launch.watch import Block
-from twinrun.recording.digest import digest_array
+from twinrun.recording.digest import Digester, digest_array
 
 _HELD_BYTES = 256 << 20
 
@@ -33,32 +31,50 @@ class Tracked:
     seen: bool = False
 
 
+Digested = tuple[str, tuple[str, ...], list[int], list[Tracked]]  # kind, names, digests, members
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to read all variables at every step: worked out once, and again when variables come or go."""
+
+    together: Together | None  # None: one by one
+    digester: Digester
+    groups: tuple[tuple[str, tuple[str, ...], slice, list[Tracked]], ...]  # kind, names, their part, members
+
+
 class Variables:
     """Weak references only: the program's variables die when they would have died."""
 
     def __init__(self) -> None:
-        self.paths: list[Callable[[], Iterable[tuple[Any, str]]]] = []  # adapters of Keras name what they made
+        self.paths: list[
+            Callable[[], Iterable[tuple[Any, str]]]
+        ] = []  # adapters of Keras name what they made
         self.ignore = False  # while Keras makes the variables of a metric
         self.metric_state = 0
         self._tracked: list[Tracked] = []
         self._rows: list[Tracked] = []
         self._names: dict[str, int] = {}
         self._stale = False
+        self._plan: Plan | None = None
         self._held: list[Any] = []
         self._held_bytes = 0
 
     def note(self, variable: Any) -> None:
         """A variable was made. `held` keeps it to the end of a program that never trains: there is no other look at it."""
-        if self.ignore or type(variable).__name__ == "_UnreadVariable":  # a second name for a variable we know
+        if (
+            self.ignore or type(variable).__name__ == "_UnreadVariable"
+        ):  # a second name for a variable we know
             return
         self._tracked.append(Tracked(weakref.ref(variable, self._gone), user_site(), len(self._tracked)))
         self._stale = True
         if self._held_bytes < _HELD_BYTES:
             self._held.append(variable)
-            self._held_bytes += _size(variable)
+            self._held_bytes += size_of(variable)
 
     def _gone(self, _: Any) -> None:
         self._stale = True
+        self._plan = None  # at once: it holds handles, and with them memory that is to be freed
 
     def release(self) -> None:
         """The program trains: every variable that matters is seen at its steps, none need be kept for the end."""
@@ -72,6 +88,7 @@ class Variables:
     def rows(self) -> list[Tracked]:
         if self._stale:
             self._stale = False
+            self._plan = None
             self._tracked = [one for one in self._tracked if one.ref() is not None]
             self._name_all()
             self._rows = [one for one in self._tracked if one.name]
@@ -93,8 +110,16 @@ class Variables:
 
     def blocks(self, phase: str, only_new: bool = False) -> list[Block]:
         """The variables as they are now. In phase `weights`, states of random streams go under `seed`."""
+        rows = self.rows()
+        if not only_new:
+            together = self._read_together()
+            if together is not None:
+                return [
+                    Block("seed" if kind == "seed" else phase, names, digests, _reader(members))
+                    for kind, names, digests, members in together
+                ]
         chosen: dict[str, tuple[list[str], list[int], list[Tracked]]] = {}
-        for one in self.rows():
+        for one in rows:
             if only_new and one.seen:
                 continue
             variable = one.ref()
@@ -111,22 +136,32 @@ class Variables:
             for kind, (names, digests, members) in chosen.items()
         ]
 
+    def _read_together(self) -> list[Digested] | None:
+        """All variables by one op; None when they must be read one by one."""
+        if self._plan is None:
+            self._plan = _plan(self._rows)
+        plan = self._plan
+        arrays = plan.together.read() if plan.together is not None else None
+        if arrays is None:
+            return None
+        digests = plan.digester.digest(arrays)
+        return [(kind, names, digests[part], members) for kind, names, part, members in plan.groups]
 
-def read(variable: Any) -> np.ndarray | None:
-    """The variable's own memory, not copied. Whoever keeps it makes TensorFlow copy at the next update."""
-    if not isinstance(variable._handle, EagerTensor):  # made inside a tf.function that is still being traced
-        return None
-    try:
-        tensor = pywrap_tfe.TFE_Py_FastPathExecute(
-            context.context(), "ReadVariableOp", None, variable._handle, "dtype", variable._dtype.as_datatype_enum
-        )
-    except (tf.errors.FailedPreconditionError, tf.errors.NotFoundError):  # not initialised yet, or gone
-        return None
-    if tensor.dtype in (tf.variant, tf.resource):
-        return None
-    array = np.asarray(tensor._numpy())
-    # A variable that a tf.function has made and not yet initialised reads as empty.
-    return None if array.size == 0 and _size(variable) else array
+
+def _plan(rows: list[Tracked]) -> Plan:
+    alive = [(one, variable) for one in rows if (variable := one.ref()) is not None]
+    if not alive or not all(Together.fits(variable) for _, variable in alive):
+        return Plan(None, Digester(()), ())
+    groups: list[tuple[str, tuple[str, ...], slice, list[Tracked]]] = []
+    chosen: list[Any] = []
+    for kind in dict.fromkeys(one.phase for one, _ in alive):
+        members = [one for one, _ in alive if one.phase == kind]
+        part = slice(len(chosen), len(chosen) + len(members))
+        groups.append((kind, tuple(one.name for one in members), part, members))
+        chosen += [variable for one, variable in alive if one.phase == kind]
+    for one, _ in alive:
+        one.seen = True
+    return Plan(Together(chosen), Digester([size_of(variable) for variable in chosen]), tuple(groups))
 
 
 def _reader(members: list[Tracked]) -> Callable[[int], np.ndarray | None]:
@@ -136,13 +171,6 @@ def _reader(members: list[Tracked]) -> Callable[[int], np.ndarray | None]:
         return None if found is None else found.copy()
 
     return value
-
-
-def _size(variable: Any) -> int:
-    try:
-        return int(variable.shape.num_elements() or 0) * int(variable.dtype.size)
-    except (TypeError, ValueError, AttributeError):
-        return 0
 
 
 def _is_seed_state(variable: Any, name: str) -> bool:
