@@ -9,7 +9,10 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing typing at run time takes longer than all the rest of this file
+    from typing import Any
 
 __version__ = "0.1.0"
 
