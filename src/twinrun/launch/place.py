@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from twinrun.errors import CannotWrite
@@ -26,8 +26,11 @@ def new_folder(kind: str, chosen: str | None) -> Path:
     root = default_root()
     _prune(root)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    places = (root / f"{kind}-{stamp}-{os.getpid()}{suffix}" for suffix in ("", *(f"-{n}" for n in count(2))))
-    return _made(next(place for place in places if not place.exists()))  # a library call may be the second this second
+    name = f"{kind}-{stamp}-{os.getpid()}"
+    names = chain(
+        [name], (f"{name}-{number}" for number in count(2))
+    )  # a library call may be the second this second
+    return _made(next(root / name for name in names if not (root / name).exists()))
 
 
 def default_root() -> Path:
