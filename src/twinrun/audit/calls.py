@@ -151,7 +151,7 @@ def enter_unknown(world: World, frame: Frame, node: ast.AST, callee: Thing, mark
     return enter(world, frame, node, callee, Arguments(keywords=keywords))
 
 
-def enter_escaping(call: Call, things: Iterable[Thing]) -> Marks:
+def enter_escaping(call: Call, things: Iterable[Thing], depth: int = 3) -> Marks:
     """Functions handed to someone else may be called by them: follow each, and return what they give."""
     marks: Marks = NONE
     given = call.marks
@@ -160,9 +160,9 @@ def enter_escaping(call: Call, things: Iterable[Thing]) -> Marks:
             if each.kind == "function" and id(each.ref.node) not in call.world.active:
                 marks |= total(enter_unknown(call.world, call.frame, call.node, each, given))
             elif each.kind == "partial":
-                marks |= enter_escaping(call, [each.ref[0]])
-            elif each.kind in ("list", "tuple") and each.items:
-                marks |= enter_escaping(call, each.items)
+                marks |= enter_escaping(call, [each.ref[0]], depth)
+            elif each.kind in ("list", "tuple") and each.items and depth:
+                marks |= enter_escaping(call, each.items, depth - 1)
     return marks
 
 

@@ -98,7 +98,7 @@ def assign(world: World, frame: Frame, target: ast.expr, value: Thing) -> None:
 
 
 def _unpack(world: World, frame: Frame, targets: list[ast.expr], value: Thing) -> None:
-    items = value.items
+    items = _items_of(value, len(targets))
     exact = items is not None and len(items) == len(targets)
     if exact and not any(isinstance(target, ast.Starred) for target in targets):
         for target, item in zip(targets, items or (), strict=True):
@@ -110,6 +110,16 @@ def _unpack(world: World, frame: Frame, targets: list[ast.expr], value: Thing) -
         if part is value and value.constant is not MISSING:
             part = plain(value.marks, numeric=value.numeric)
         assign(world, frame, target, part if len(targets) == 1 else part.copied())
+
+
+def _items_of(value: Thing, count: int) -> list[Thing] | None:
+    """The items that a value is unpacked into, also when it is one of several tuples of that length."""
+    if not value.alternatives:
+        return value.items
+    rows = [each.items for each in value.alternatives]
+    if any(row is None or len(row) != count for row in rows):
+        return None
+    return [join(row[place].marked(value.marks) for row in rows if row is not None) for place in range(count)]
 
 
 # -- leaves -------------------------------------------------------------------------------------------
@@ -287,7 +297,8 @@ def _binary(world: World, frame: Frame, node: ast.BinOp) -> Thing:
     if isinstance(node.op, ast.Mult) and left.kind in ("list", "tuple"):
         return Thing(left.kind, left.marks, element=element_of(left), numeric=left.numeric)
     if isinstance(left.constant, str) or isinstance(right.constant, str) or _is_path(left):
-        return Thing(left.kind, as_name(total(left) | total(right)), path=left.path)
+        path = left.path if _is_path(left) else ""
+        return Thing("object" if path else "plain", as_name(total(left) | total(right)), path=path)
     path = left.path if left.kind == "object" else right.path if right.kind == "object" else ""
     return Thing(
         "object" if path else "plain",

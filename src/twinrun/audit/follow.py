@@ -7,6 +7,7 @@ import ast
 from twinrun.audit import calls, scope
 from twinrun.audit.call import Arguments
 from twinrun.audit.definitions import Class, Function
+from twinrun.audit.marks import NONE
 from twinrun.audit.program import Module, Problem, Sources, roots_of
 from twinrun.audit.values import Thing, plain
 from twinrun.audit.world import LIBRARY_BUDGET, Frame, World
@@ -25,23 +26,29 @@ def follow_program(sources: Sources, entry: Module, arguments: tuple[str, ...] |
                 break
     except RecursionError:
         world.problems.append(Problem(entry.shown, "too deeply nested to follow"))
+    except Exception as error:  # our mistake, and no reason to lose what other files have to say
+        world.problems.append(_own_mistake(entry, error))
     world.settle()
     if world.exhausted:
         world.problems.append(Problem(entry.shown, "too large to follow to its end: findings may be missing"))
     return world
 
 
-def may_vary(sources: Sources, module: Module) -> bool:
-    """Whether following a file that others call can find anything: something varies in it, or in a module of
+def worth_following(sources: Sources, module: Module) -> bool:
+    """Whether a program can hold a finding: something in it, or in a module of its own, trains."""
+    return any(each.may_train for each in sources.closure(module, roots_of(module.path)))
+
+
+def worth_looking_into(sources: Sources, module: Module) -> bool:
+    """The same for a file that others call: something varies, and something trains, in it or in a module of
     the program that it imports."""
-    if module.may_vary:
-        return True
+    near = [module]
     roots = roots_of(module.path)
     for name in module.imports:
         found = sources.find(name, roots) or sources.find(name.rpartition(".")[0], roots)
-        if found is not None and found.may_vary:
-            return True
-    return False
+        if found is not None:
+            near.append(found)
+    return any(each.may_vary for each in near) and any(each.may_train for each in near)
 
 
 def follow_library(sources: Sources, module: Module, world: World | None = None) -> World:
@@ -67,7 +74,19 @@ def follow_library(sources: Sources, module: Module, world: World | None = None)
             world.settle()
     except RecursionError:
         world.problems.append(Problem(module.shown, "too deeply nested to follow"))
+    except Exception as error:
+        world.problems.append(_own_mistake(module, error))
+    world.settle()
+    world.active.clear()
+    world.collectors.clear()
+    world.loops.clear()
+    world.repeats.clear()
+    world.control = NONE
     return world
+
+
+def _own_mistake(module: Module, error: Exception) -> Problem:
+    return Problem(module.shown, f"the audit itself failed here, please report it: {error!r}")
 
 
 def _roots(world: World, module: Module) -> list[Function]:

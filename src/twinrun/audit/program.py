@@ -29,6 +29,8 @@ _SOURCES = re.compile(
     rb"|perf_counter|monotonic|deterministic|num_parallel_calls|shuffle_files|cache\(|MirroredStrategy"
     rb"|\{\s*['\"][^:{}]*[,}]|\{[^:{}'\"]*\sfor\s[^:{}]*\}"  # a set of strings, a set comprehension
 )
+# What a file must hold for something to be trained there, or a dataset to be made.
+_SINKS = re.compile(rb"tensorflow|keras|\.fit\(|\.backward\(")
 _TRAINING_METHODS = frozenset(
     {"fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize", "gradient"}
 )
@@ -90,6 +92,11 @@ class Module:
         """Whether anything in the file could be an origin when it is called by others."""
         return _SOURCES.search(self.source) is not None
 
+    @cached_property
+    def may_train(self) -> bool:
+        """Whether anything in the file could be training, or feed it."""
+        return _SINKS.search(self.source) is not None
+
     def mentions(self, word: str) -> bool:
         return word.encode() in self.source
 
@@ -120,18 +127,15 @@ class Module:
 
     @cached_property
     def is_entry(self) -> bool:
-        """Whether it is written to be run: it has a main guard, or it trains or calls its own functions."""
-        if self.has_main_guard:
+        """Whether it is written to be run: it has a main guard, or its module level does more than define."""
+        if self.has_main_guard or not self.quiet:
             return True
-        own = {node.name for node in self.tree.body if isinstance(node, ast.FunctionDef)}
-        for node in top_level(self.tree.body):
-            if isinstance(node, ast.Call):
-                called = node.func
-                if isinstance(called, ast.Attribute) and called.attr in _TRAINING_METHODS:
-                    return True
-                if isinstance(called, ast.Name) and called.id in own:
-                    return True
-        return False
+        return any(
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _TRAINING_METHODS
+            for node in top_level(self.tree.body)
+        )
 
 
 def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
@@ -264,21 +268,29 @@ class Sources:
         folders = (Path(base, *dotted.split(".")) for base in roots.folders(dotted))
         return any(folder.is_dir() and any(folder.glob("*.py")) for folder in folders)
 
+    def closure(self, module: Module, roots: Roots) -> Iterator[Module]:
+        """The module and every module of the program that importing it imports, nearest first."""
+        seen = {id(module)}
+        pending = [module]
+        for current in pending:  # grows while it is gone through
+            yield current
+            for name in current.imports:
+                found = self.find(name, roots) or self.find(name.rpartition(".")[0], roots)
+                if found is not None and id(found) not in seen:
+                    seen.add(id(found))
+                    pending.append(found)
+
     def is_quiet(self, module: Module, roots: Roots) -> bool:
         """Whether importing the module, with all it imports of the program, only defines things."""
         if id(module) in self._quiet:
             return self._quiet[id(module)]
-        closure: dict[int, Module] = {id(module): module}
-        pending = [module]
+        closure: list[int] = []
         quiet = True
-        while pending and quiet:
-            current = pending.pop()
+        for current in self.closure(module, roots):
+            closure.append(id(current))
             quiet = current.quiet and self._quiet.get(id(current), True)
-            for name in current.imports:
-                found = self.find(name, roots) or self.find(name.rpartition(".")[0], roots)
-                if found is not None and id(found) not in closure:
-                    closure[id(found)] = found
-                    pending.append(found)
+            if not quiet:
+                break
         if quiet:  # then so is everything it imports
             self._quiet.update(dict.fromkeys(closure, True))
         self._quiet[id(module)] = quiet

@@ -93,7 +93,9 @@ def _applied(call: Call) -> Thing | None:
     if call.path in ("assign", "assign_add", "assign_sub") and receiver.path.startswith(("pandas", "xarray")):
         return None
     marks = call.marks | calls.enter_escaping(call, call.everything)
-    call.reach(marks, f"{call.path}()")
+    # In a library anything may be called `assign`; there it has to be known what is assigned to.
+    if not call.world.library or receiver.path.startswith(("keras.", "tensorflow.")):
+        call.reach(marks, f"{call.path}()")
     return plain(marks)
 
 

@@ -22,6 +22,7 @@ def lookup(world: World, frame: Frame, name: str) -> Thing:
         found = scope.names.get(name)
         if found is not None:
             if found.kind == "lazy":
+                del scope.names[name]  # a package that imports from itself means its submodule
                 found = scope.names[name] = _force(world, found)
             return found
         scope = scope.outer

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from twinrun.audit.follow import follow_library, follow_program, may_vary
+from twinrun.audit.follow import follow_library, follow_program, worth_following, worth_looking_into
 from twinrun.audit.program import Module, Problem, Sources, python_files, shown_path
 from twinrun.audit.report import Reported, fold, reported
 from twinrun.audit.world import World
@@ -67,11 +67,12 @@ def _folder(sources: Sources, folder: Path) -> Iterator[World]:
     modules = [module for module in read if module is not None]
     imported = {name for module in modules for name in module.imports}
     for module in modules:
-        if module.has_main_guard or (module.is_entry and module.name not in imported):
+        started = module.has_main_guard or (module.is_entry and module.name not in imported)
+        if started and worth_following(sources, module):
             yield follow_program(sources, module)
     shared: World | None = None
     for module in modules:
-        if may_vary(sources, module):
+        if worth_looking_into(sources, module):
             shared = follow_library(sources, module, shared)
     if shared is not None:
         yield shared

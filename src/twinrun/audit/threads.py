@@ -97,21 +97,19 @@ def _thread(call: Call) -> Thing:
     args = call.argument(None, "args")
     world = call.world
     several = _one_of_several(call)
-    world.thread_sites.add(id(call.node))
+    outer, world.thread = world.thread, id(call.node)
     world.racing += several
     with world.collecting("loader") as collector:
         given = Arguments(list(args.items or ()) if args is not None else [])
         result = calls.call_thing(world, call.frame, call.node, target, given)
     world.racing -= several
+    world.thread = outer
     marks = _raced(call, collector) if several else NONE
     return Thing("object", total(result) | marks, path="(thread)")
 
 
 def _one_of_several(call: Call) -> bool:
-    """Whether more than one thread of the program runs at a time: made in a loop that does not wait for each,
-    or in different places."""
-    if call.world.thread_sites - {id(call.node)}:
-        return True
+    """Whether more than one of them runs at a time: made in a loop that does not wait for each."""
     return any(not any(_waits(node) for node in body) for body in call.world.repeats)
 
 
@@ -134,7 +132,8 @@ def queue_method(call: Call) -> Thing:
     queue = call.receiver or plain()
     if call.path in ("put", "put_nowait"):
         queue.mark(call.marks | call.world.control)
-        if call.world.racing:
+        queue.ref = {*(queue.ref or ()), call.world.thread}  # who has put into it so far
+        if call.world.racing or len(queue.ref - {0}) > 1:
             origin = call.world.origin("TW205", call.frame, call.node, part="queue")
             _explain(origin, "several threads put into this queue")
             queue.mark(frozenset({(origin, ORDER)}))

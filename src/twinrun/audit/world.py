@@ -126,7 +126,8 @@ class World:
     loops: list[UnorderedLoop] = field(default_factory=list)
     repeats: list[list[ast.AST]] = field(default_factory=list)
     """The bodies of the loops being executed."""
-    thread_sites: set[int] = field(default_factory=set)
+    thread: int = 0
+    """The place where the thread was made whose function is being followed; 0 for the main one."""
     racing: int = 0
     """Above 0 inside what several threads of the program do at a time."""
     modules: dict[int, Frame] = field(default_factory=dict)

@@ -399,3 +399,80 @@ import tensorflow as tf
 a = tf.data.Dataset.from_tensor_slices(os.listdir("a"))  # twinrun: ignore[TW302] one file only
 # twinrun: ignore[TW201] order does not matter in this evaluation
 c = tf.data.Dataset.range(10).shuffle(10)
+
+# %% a file saved under a unique name and read back
+import os
+import tempfile
+import time
+import uuid
+
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(1)
+path = os.path.join(tempfile.mkdtemp(), f"weights-{uuid.uuid4().hex}.keras")
+backup = "/tmp/copy-" + time.strftime("%H%M%S") + ".keras"
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(np.ones((4, 2)), np.ones(4))
+model.save(path)
+model.save(backup)
+again = keras.models.load_model(path)
+other = keras.models.load_model(backup)
+again.fit(np.ones((4, 2)), np.ones(4))
+other.fit(np.ones((4, 2)), np.ones(4))
+
+# %% the learning rate falls with the time that has passed
+import time
+
+import keras
+import numpy as np
+
+
+class Cooling(keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        self.start = time.perf_counter()  #! TW303
+
+    def on_epoch_begin(self, epoch, logs=None):
+        passed = time.perf_counter() - self.start  #! TW303
+        self.model.optimizer.learning_rate = 0.1 / (1 + passed)
+
+
+keras.utils.set_random_seed(1)
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(np.ones((4, 2)), np.ones(4), epochs=3, callbacks=[Cooling()])
+
+# %% noise written into rows in place
+import secrets
+
+import numpy as np
+import tensorflow as tf
+
+chooser = secrets.SystemRandom()  #! TW108
+table = np.ones((10, 4))
+for row in table:
+    row[chooser.randrange(4)] = 0.0
+ds = tf.data.Dataset.from_tensor_slices(table)
+
+# %% lines of files read in the order they are listed
+import glob
+
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(1)
+
+
+def read(pattern):
+    rows = []
+    for path in glob.glob(pattern):  #! TW302
+        with open(path) as stream:
+            rows.extend([float(field) for field in line.split()] for line in stream)
+    return np.array(rows)
+
+
+table = read("logs/*.log")
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(table[:, :2], table[:, 2])

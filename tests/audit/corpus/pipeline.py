@@ -468,3 +468,159 @@ import tensorflow as tf
 strategy = tf.distribute.MultiWorkerMirroredStrategy()  #! TW601
 with strategy.scope():
     w = tf.Variable(1.0)
+
+# %% a pool of threads that share one generator
+from concurrent.futures import ThreadPoolExecutor
+
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(1)
+rng = np.random.default_rng(2)
+
+
+def make(index):
+    return rng.normal(size=(4, 2)) + index  #! TW205
+
+
+with ThreadPoolExecutor(4) as pool:
+    batches = list(pool.map(make, range(8)))
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(np.concatenate(batches), np.ones(32))
+
+# %% a pool of threads, a generator for each item
+import multiprocessing.pool
+
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(1)
+
+
+def make(index):
+    return np.random.default_rng([2, index]).normal(size=(4, 2))
+
+
+with multiprocessing.pool.ThreadPool(4) as pool:
+    batches = pool.map(make, range(8))
+single = multiprocessing.pool.ThreadPool(1)
+more = single.map(lambda i: np.random.rand(4, 2), range(2))
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(np.concatenate(batches + more), np.ones(40))
+
+# %% results taken as they come
+import concurrent.futures as cf
+
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(1)
+with cf.ThreadPoolExecutor() as pool:
+    jobs = [pool.submit(np.load, f"part{i}.npy") for i in range(4)]
+    parts = []
+    for job in cf.as_completed(jobs):  #! TW205
+        parts.append(job.result())
+    ordered = [job.result() for job in jobs]
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(np.concatenate(parts), np.concatenate(ordered))
+
+# %% results taken as they come, into their places
+import concurrent.futures as cf
+
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(1)
+parts = {}
+with cf.ThreadPoolExecutor() as pool:
+    jobs = {pool.submit(np.load, f"part{i}.npy"): i for i in range(4)}
+    for job in cf.as_completed(jobs):
+        parts[jobs[job]] = job.result()
+x = np.concatenate([parts[i] for i in range(4)])
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, x)
+
+# %% one thread works ahead through a queue
+import queue
+import threading
+
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(1)
+ahead = queue.Queue(2)
+
+
+def produce():
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        ahead.put(rng.random((4, 2)))
+
+
+threading.Thread(target=produce, daemon=True).start()
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+for _ in range(10):
+    x = ahead.get()
+    model.train_on_batch(x, x)
+
+# %% two threads fill one queue
+import queue
+import threading
+
+import keras
+import numpy as np
+
+keras.utils.set_random_seed(1)
+ahead = queue.Queue(2)
+
+
+def low():
+    for i in range(10):
+        ahead.put(np.full((4, 2), i))
+
+
+def high():
+    for i in range(10):
+        ahead.put(np.full((4, 2), 100 + i))  #! TW205
+
+
+threading.Thread(target=low).start()
+threading.Thread(target=high).start()
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+for _ in range(20):
+    x = ahead.get()
+    model.train_on_batch(x, x)
+
+# %% order given up, and taken out again by name
+import keras
+import numpy as np
+import tensorflow as tf
+
+keras.utils.set_random_seed(1)
+ds = tf.data.Dataset.range(20).map(lambda i: (i, i * i), num_parallel_calls=4, deterministic=False)
+squares = {}
+for number, square in ds:
+    squares[int(number)] = float(square)
+x = np.array([squares[key] for key in sorted(squares)])
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, x)
+
+# %% order given up, and trained in that order by hand
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+ds = tf.data.Dataset.range(20)
+ds = ds.map(lambda i: tf.cast(i, tf.float32), num_parallel_calls=4, deterministic=False)  #! TW202
+w = tf.Variable(1.0)
+opt = tf.keras.optimizers.SGD(0.1)
+for x in ds.batch(4):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((w * x - 1.0) ** 2)
+    opt.apply_gradients([(tape.gradient(loss, w), w)])
