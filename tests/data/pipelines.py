@@ -1,7 +1,7 @@
-"""Pipelines of every kind. A `#! TW…` comment marks the line at which the audit must find that code, and nothing else.
+"""Pipelines of every kind. `#! TW…` marks a statement at whose line the audit must find that code, and nothing else.
 
-Each builder takes the number of parallel calls. Builders in RACING do not repeat as they are (or not across restarts);
-those in FIXED repeat and have no finding.
+Each builder takes the number of parallel calls. Those in RACING do not repeat as they are; those in FIXED do, and have
+no finding; those in REFUSED do not repeat and cannot be made to.
 """
 
 from __future__ import annotations

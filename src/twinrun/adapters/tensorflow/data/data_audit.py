@@ -1,0 +1,56 @@
+"""The audit of a real input pipeline: each stage's order and randomness, and findings at the user's own lines.
+
+The graph says how every stage runs; nothing is iterated. What the graph cannot say is `unknown`, never a guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from twinrun.adapters.tensorflow.data.draw import as_html, as_text
+from twinrun.adapters.tensorflow.data.graph import Stage, read
+from twinrun.adapters.tensorflow.data.judge import Circumstances, judged
+from twinrun.adapters.tensorflow.data.rules import findings_of
+from twinrun.adapters.tensorflow.data.unconverted import unconverted
+from twinrun.findings.finding import Finding
+
+
+@dataclass(frozen=True)
+class DataAudit:
+    """What was found in one input: its stages, sources first, and the findings. Printing it draws the list."""
+
+    stages: tuple[Stage, ...]
+    findings: tuple[Finding, ...]
+    subject: str = "dataset"
+
+    def __str__(self) -> str:
+        return as_text(self.subject, self.stages, self.findings)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.subject, self.stages, self.findings)
+
+
+@unconverted
+def audit(data: Any, *, shuffle: bool | None = None, resumes: bool = False) -> DataAudit:
+    """Audit a tf.data dataset, or anything else that Keras trains on: arrays, generators, PyDatasets, loaders, layers.
+
+    `shuffle` is what `fit` will be told about arrays and PyDatasets. `resumes` says that the program continues
+    interrupted runs, so an order that is not restored becomes a finding (TW207).
+    """
+    from tensorflow.python.data.ops import dataset_ops
+
+    if isinstance(data, dataset_ops.DatasetV2):
+        return audit_dataset(data, resumes=resumes)
+    from twinrun.adapters.tensorflow.data.keras_inputs import audit_keras_input
+
+    return audit_keras_input(data, shuffle=shuffle)
+
+
+@unconverted
+def audit_dataset(dataset: Any, *, resumes: bool = False) -> DataAudit:
+    """Audit a tf.data dataset."""
+    pipeline = read(dataset)
+    circumstances = Circumstances.now(dataset, resumes=resumes)
+    stages = judged(pipeline, circumstances)
+    return DataAudit(stages, findings_of(stages, pipeline, circumstances))

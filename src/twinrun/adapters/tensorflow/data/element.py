@@ -1,0 +1,137 @@
+"""Host randomness by element: inside a repeatable pipeline, Python code draws from a generator of its element.
+
+`element_rng(index)` is the way to ask for it. Code that draws from NumPy's or Python's global streams gets the element's
+stream there too: the functions of those modules are redirected, and the redirection acts only in a thread that is
+working on an element.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xxhash
+
+from twinrun.errors import TwinrunError
+
+
+class _Working(threading.local):
+    """What this thread is working on: the element's key, and the streams that were made from it."""
+
+    key: int | None = None
+    numpy: np.random.RandomState | None = None
+    python: random.Random | None = None
+
+
+_working = _Working()
+_redirected: dict[tuple[Any, str], Any] = {}
+_lock = threading.Lock()
+
+
+def element_rng(index: Any = None, *, seed: int | None = None, epoch: int = 0) -> np.random.Generator:
+    """A NumPy generator of its own for one element.
+
+    Inside a pipeline made by `twinrun.repeatable` it follows from the pipeline's seed, the epoch and the element, and
+    `index` is only needed for several generators in one call. Elsewhere (in a PyDataset's `__getitem__`, say) give it a
+    `seed`, the `epoch` and the `index`.
+    """
+    key = _working.key
+    if key is None and seed is None:
+        raise TwinrunError(
+            "element_rng has no pipeline to take its seed from",
+            hint="hand the dataset to twinrun.repeatable, or write element_rng(index, seed=42, epoch=epoch)",
+        )
+    parts = (key, seed, epoch if key is None else 0, None if index is None else int(index))
+    return np.random.Generator(np.random.Philox(key=xxhash.xxh3_128_intdigest(repr(parts).encode())))
+
+
+def for_each_element(function: Callable[..., Any], *, counting: bool = False) -> Callable[..., Any]:
+    """`function` with its element's key before its arguments.
+
+    A generator's `next` is called with the same key for every element of an epoch, so there the elements are counted.
+    """
+    counts: dict[Any, int] = {}
+
+    def in_element(key: Any, *arguments: Any) -> Any:
+        number = int(np.asarray(key).reshape(-1)[0])
+        if counting:
+            iteration = (number, *(np.asarray(argument).tobytes() for argument in arguments))
+            counts[iteration] = counts.get(iteration, -1) + 1
+            number = xxhash.xxh3_64_intdigest(f"{number}/{counts[iteration]}".encode())
+        before = _working.key, _working.numpy, _working.python
+        _working.key, _working.numpy, _working.python = number, None, None
+        try:
+            return function(*arguments)
+        finally:
+            _working.key, _working.numpy, _working.python = before
+
+    in_element.__twinrun_element__ = True  # type: ignore[attr-defined]
+    return in_element
+
+
+def redirect_global_streams() -> None:
+    """From now on np.random and random draw from the element's stream in a thread that works on one."""
+    with _lock:
+        if _redirected:
+            return
+        for name, value in list(vars(np.random).items()):
+            if isinstance(getattr(value, "__self__", None), np.random.RandomState):
+                _redirect(np.random, name, value, _numpy_stream)
+        _redirect(np.random, "default_rng", np.random.default_rng, None)
+        for name, value in list(vars(random).items()):
+            if getattr(value, "__self__", None) is random._inst:  # type: ignore[attr-defined]
+                _redirect(random, name, value, _python_stream)
+
+
+def restore_global_streams() -> None:
+    """Undo `redirect_global_streams`."""
+    with _lock:
+        for (module, name), original in _redirected.items():
+            setattr(module, name, original)
+        _redirected.clear()
+
+
+def _redirect(module: Any, name: str, original: Any, stream: Callable[[], Any] | None) -> None:
+    if stream is None:  # default_rng() without a seed: the element's own
+
+        @functools.wraps(original)
+        def redirected(*arguments: Any, **named: Any) -> Any:
+            if (
+                _working.key is None
+                or named.get("seed") is not None
+                or (arguments and arguments[0] is not None)
+            ):
+                return original(*arguments, **named)
+            return np.random.Generator(
+                np.random.Philox(key=xxhash.xxh3_128_intdigest(f"rng/{_working.key}".encode()))
+            )
+
+    else:
+
+        @functools.wraps(original)
+        def redirected(*arguments: Any, **named: Any) -> Any:
+            if _working.key is None:
+                return original(*arguments, **named)
+            return getattr(stream(), name)(*arguments, **named)
+
+    redirected.__redirected__ = original  # type: ignore[attr-defined]
+    del redirected.__wrapped__  # type: ignore[attr-defined]  # it is not the same function: do not look through it
+    _redirected[(module, name)] = original
+    setattr(module, name, redirected)
+
+
+def _numpy_stream() -> np.random.RandomState:
+    if _working.numpy is None:
+        seed = np.frombuffer(xxhash.xxh3_128_digest(f"numpy/{_working.key}".encode()), np.uint32)
+        _working.numpy = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed.tolist())))
+    return _working.numpy
+
+
+def _python_stream() -> random.Random:
+    if _working.python is None:
+        _working.python = random.Random(xxhash.xxh3_128_intdigest(f"python/{_working.key}".encode()))
+    return _working.python

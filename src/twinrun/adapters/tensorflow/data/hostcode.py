@@ -1,0 +1,261 @@
+"""What a Python function that a pipeline calls draws from: read from its bytecode, never by running it.
+
+Names are resolved to the objects they stand for (modules, generators, functions), through globals, closures and bound
+instances, and the user's own helpers are followed. What cannot be resolved is not guessed.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from twinrun.launch.sites import is_users
+
+_DEPTH = 8
+_NO_MEANING = {"CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "RESUME", "NOP"}
+
+
+@dataclass(frozen=True)
+class HostDraw:
+    """One place in Python code that draws.
+
+    `kind`: `stream` (a global stream: np.random, random, tf.random), `shared` (one generator object for all calls),
+    `unseeded` (a generator made on the spot without a seed), `entropy` (the operating system), `element`
+    (twinrun.element_rng: what it should be).
+    """
+
+    kind: str
+    what: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.file}:{self.line})"
+
+
+def host_draws(function: Any) -> tuple[HostDraw, ...]:
+    """Every draw found in a callable and in the user's own functions it calls, in order of reading."""
+    return tuple(dict.fromkeys(_Reader().callable(function)))
+
+
+def undecorated(function: Any) -> Any:
+    """The function under TensorFlow's and functools' wrappings."""
+    seen = set()
+    while id(function) not in seen:
+        seen.add(id(function))
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif type(function).__name__ == "EagerFunc":
+            function = function._func
+        elif hasattr(function, "_tf_decorator"):
+            function = function._tf_decorator.decorated_target
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif hasattr(function, "python_function"):
+            function = function.python_function
+    return function
+
+
+class _Unknown:
+    pass
+
+
+_UNKNOWN = _Unknown()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._seen: set[CodeType] = set()
+
+    def callable(self, function: Any, depth: int = 0) -> Iterator[HostDraw]:
+        function = undecorated(function)
+        bound: Any = _UNKNOWN
+        if isinstance(function, MethodType):
+            bound, function = function.__self__, undecorated(function.__func__)
+        elif not isinstance(function, FunctionType):
+            call = getattr(type(function), "__call__", None)
+            if not isinstance(call, FunctionType) or isinstance(function, type):
+                return
+            bound, function = function, call
+        if not isinstance(function, FunctionType) or depth > _DEPTH or function.__code__ in self._seen:
+            return
+        self._seen.add(function.__code__)
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
+        free = {name: _cell(cell) for name, cell in cells.items()}
+        yield from self._code(function.__code__, function.__globals__, free, bound, depth)
+
+    def _code(
+        self, code: CodeType, names: dict[str, Any], free: dict[str, Any], bound: Any, depth: int
+    ) -> Iterator[HostDraw]:
+        local: dict[str, Any] = {}
+        if bound is not _UNKNOWN and code.co_argcount:
+            local[code.co_varnames[0]] = bound
+        line, current, label = code.co_firstlineno, _UNKNOWN, ""
+        instructions = [one for one in dis.get_instructions(code) if one.opname not in _NO_MEANING]
+        for position, one in enumerate(instructions):
+            line = _line_of(one, line)
+            following = instructions[position + 1] if position + 1 < len(instructions) else None
+            if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                current, label = (
+                    names.get(one.argval, getattr(builtins, str(one.argval), _UNKNOWN)),
+                    str(one.argval),
+                )
+            elif one.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
+                current, label = free.get(one.argval, local.get(one.argval, _UNKNOWN)), str(one.argval)
+            elif one.opname.startswith("LOAD_FAST"):
+                current, label = local.get(one.argval, _UNKNOWN), str(one.argval)
+            elif one.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
+                current, label = _attribute(current, one.argval), f"{label}.{one.argval}"
+            elif one.opname == "IMPORT_NAME":
+                wanted = str(one.argval)
+                if following is None or following.opname != "IMPORT_FROM":
+                    wanted = wanted.partition(".")[0]  # `import a.b` binds a
+                current, label = sys.modules.get(wanted, _UNKNOWN), wanted
+                continue
+            elif one.opname in ("STORE_FAST", "STORE_DEREF"):
+                local[one.argval] = current
+                current = _UNKNOWN
+                continue
+            elif isinstance(one.argval, CodeType):  # a function, lambda or comprehension written inside
+                yield from self._code(one.argval, names, {**free, **local}, _UNKNOWN, depth)
+                current = _UNKNOWN
+                continue
+            else:
+                current = _UNKNOWN
+                continue
+            if following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
+                continue
+            yield from self._judge(current, label, _is_bare_call(following), code.co_filename, line, depth)
+
+    def _judge(
+        self, value: Any, label: str, bare_call: bool, file: str, line: int, depth: int
+    ) -> Iterator[HostDraw]:
+        if value is _UNKNOWN or isinstance(value, ModuleType):
+            return
+        kind = draw_kind(value, bare_call)
+        if kind is not None:
+            yield HostDraw(kind, label, file, line)
+            return
+        target = undecorated(value)
+        inner = target.__func__ if isinstance(target, MethodType) else target
+        code = getattr(inner, "__code__", None) or getattr(
+            getattr(type(target), "__call__", None), "__code__", None
+        )
+        if code is not None and not isinstance(target, type) and _is_followed(code.co_filename):
+            yield from self.callable(target, depth + 1)
+
+
+def draw_kind(value: Any, bare_call: bool = False) -> str | None:
+    """What kind of draw a call of this object is, or None when it is none."""
+    import random
+
+    import numpy as np
+
+    owner = getattr(value, "__self__", None)
+    if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
+        return "shared"
+    if isinstance(owner, np.random.RandomState):
+        return "stream" if owner is _numpys_stream() else "shared"
+    if isinstance(owner, np.random.Generator):
+        return "shared"
+    if isinstance(owner, random.Random):
+        return (
+            "stream"
+            if owner is random._inst
+            else ("entropy" if isinstance(owner, random.SystemRandom) else "shared")
+        )  # type: ignore[attr-defined]
+    if _makes_generators(value):
+        return "unseeded" if bare_call else None
+    module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
+    if (module, name) in {
+        ("posix", "urandom"),
+        ("nt", "urandom"),
+        ("uuid", "uuid4"),
+        ("uuid", "uuid1"),
+    } or module == "secrets":
+        return "entropy"
+    if name == "element_rng" and module.startswith("twinrun."):
+        return "element"
+    if (
+        module.endswith(("ops.random_ops", "ops.random_crop_ops"))
+        and module.startswith("tensorflow.")
+        and callable(value)
+    ):
+        return "stream"
+    if (
+        getattr(value, "__redirected__", None) is not None
+    ):  # np.random.rand and its like, once redirected by element.py
+        return draw_kind(value.__redirected__, bare_call)
+    return None
+
+
+@functools.lru_cache(maxsize=1)
+def _numpys_stream() -> Any:
+    import numpy as np
+
+    return np.random.mtrand._rand
+
+
+def _makes_generators(value: Any) -> bool:
+    import random
+
+    import numpy as np
+
+    makers = (np.random.default_rng, np.random.RandomState, random.Random)
+    return any(value is maker for maker in (*makers, np.random.PCG64, np.random.Philox, np.random.MT19937))
+
+
+def _is_followed(file: str) -> bool:
+    return is_users(file) or "__autograph_generated_file" in file  # autograph's copy of the user's function
+
+
+def _cell(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return _UNKNOWN
+
+
+def _attribute(value: Any, name: str) -> Any:
+    """An attribute without running anyone's property."""
+    if value is _UNKNOWN:
+        return _UNKNOWN
+    if isinstance(value, ModuleType):
+        return value.__dict__.get(name, _UNKNOWN) if name in value.__dict__ else _lazily(value, name)
+    try:
+        found = inspect.getattr_static(value, name)
+    except AttributeError:
+        return _UNKNOWN
+    if isinstance(found, FunctionType) and not isinstance(value, type):
+        return MethodType(found, value)
+    if isinstance(found, staticmethod):
+        return found.__func__
+    if isinstance(found, (property, functools.cached_property, classmethod)) or hasattr(found, "__set__"):
+        return _UNKNOWN
+    if inspect.ismethoddescriptor(found):  # a method of a built-in class, such as Generator.random
+        return getattr(value, name, _UNKNOWN)
+    return found
+
+
+def _lazily(module: ModuleType, name: str) -> Any:
+    """Submodules that a library loads on first use (`tf.random`, `np.random`) are looked up as the program would."""
+    if module.__name__.partition(".")[0] in ("tensorflow", "numpy", "keras", "twinrun", "tf_keras"):
+        return getattr(module, name, _UNKNOWN)
+    return sys.modules.get(f"{module.__name__}.{name}", _UNKNOWN)
+
+
+def _is_bare_call(instruction: dis.Instruction | None) -> bool:
+    return instruction is not None and instruction.opname.startswith("CALL") and instruction.arg == 0
+
+
+def _line_of(instruction: dis.Instruction, line: int) -> int:
+    positions = getattr(instruction, "positions", None)
+    found = positions.lineno if positions is not None else instruction.starts_line
+    return found if isinstance(found, int) and not isinstance(found, bool) else line

@@ -1,0 +1,199 @@
+"""The judgement of each stage: is its order fixed, given up, racing; is its randomness seeded, unseeded, racing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twinrun.adapters.tensorflow.data.functions import FunctionFacts, HostCall
+from twinrun.adapters.tensorflow.data.graph import Pipeline, Stage
+
+SHUFFLES = (
+    "ShuffleDataset",
+    "ShuffleDatasetV2",
+    "ShuffleDatasetV3",
+    "ShuffleAndRepeatDataset",
+    "ShuffleAndRepeatDatasetV2",
+    "GlobalShuffleDataset",
+)
+RANDOM_SOURCES = ("RandomDataset", "RandomDatasetV2")
+CACHES = ("CacheDataset", "CacheDatasetV2")
+_WORST = ("racing", "unseeded", "unknown", "seeded", "none")
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What holds for the whole pipeline: Options, op determinism, and whether the program resumes interrupted runs."""
+
+    deterministic: bool | None
+    op_determinism: bool
+    numpy_seeded: bool
+    resumes: bool = False
+
+    @staticmethod
+    def now(dataset: Any, *, resumes: bool = False) -> Circumstances:
+        from tensorflow.python.framework import config, ops
+
+        with ops.init_scope():
+            eager = isinstance(dataset._variant_tensor, ops.EagerTensor)
+            options = dataset.options() if eager else dataset._options_attr
+        return Circumstances(
+            options.deterministic, bool(config.is_op_determinism_enabled()), numpy_is_seeded(), resumes
+        )
+
+
+def numpy_is_seeded() -> bool:
+    """Whether NumPy's global stream was seeded: seeding it forgets the entropy it was born with."""
+    import numpy as np
+
+    return getattr(np.random.mtrand._rand._bit_generator, "seed_seq", None) is None
+
+
+def judged(pipeline: Pipeline, circumstances: Circumstances) -> tuple[Stage, ...]:
+    return tuple(_judge(stage, circumstances) for stage in pipeline.stages)
+
+
+def _judge(stage: Stage, circumstances: Circumstances) -> Stage:
+    if not stage.known:
+        note = f"{stage.op} is not a stage Twinrun knows: nothing is said about its order and randomness"
+        return replace(stage, order="unknown", randomness="unknown", notes=(*stage.notes, note))
+    if stage.notes:  # known, but it could not be read
+        return replace(stage, order="unknown", randomness="unknown")
+    raced = stage.parallel and not circumstances.op_determinism
+    randomness = _worst(
+        [
+            _own_randomness(stage),
+            *(_function_randomness(facts, raced, circumstances) for facts in stage.functions),
+        ]
+    )
+    order = _order(stage, circumstances)
+    if (
+        order == "deterministic"
+        and randomness == "racing"
+        and stage.kind in ("filter", "take_while", "flat_map", "interleave")
+    ):
+        order = "racing"  # a race decides which elements come out
+    return replace(stage, order=order, randomness=randomness, notes=_notes(stage, circumstances))
+
+
+def _order(stage: Stage, circumstances: Circumstances) -> str:
+    if circumstances.op_determinism or not stage.parallel:
+        return "deterministic"
+    if stage.attributes.get("sloppy") is True:
+        return "given up"
+    asked = stage.attributes.get("deterministic")
+    if asked == "computed":
+        return "unknown"
+    if asked == "false" or (asked == "default" and circumstances.deterministic is False):
+        return "given up"
+    return "deterministic"
+
+
+def _own_randomness(stage: Stage) -> str:
+    if stage.op not in SHUFFLES + RANDOM_SOURCES:
+        return "none"
+    if stage.seeds is None or "computed" in stage.seeds:
+        return "unknown"
+    return "unseeded" if stage.seeds == (0, 0) else "seeded"
+
+
+def _function_randomness(facts: FunctionFacts, raced: bool, circumstances: Circumstances) -> str:
+    found = ["seeded"] if facts.stateless_draws else []
+    for draw in facts.draws:
+        if draw.source == "entropy":
+            found.append("unseeded")
+        elif raced:
+            found.append("racing")
+        elif draw.source == "op":
+            found.append("unseeded" if draw.seeded is False else "seeded" if draw.seeded else "unknown")
+        else:
+            found.append(
+                "unknown"
+            )  # the generator was seeded, or not, where it was made: the graph cannot say
+    found += [_host_randomness(call, raced, circumstances) for call in facts.host]
+    if facts.unknown:
+        found.append("unknown")
+    return _worst(found)
+
+
+def _host_randomness(call: HostCall, raced: bool, circumstances: Circumstances) -> str:
+    kinds = {draw.kind for draw in call.draws}
+    if not call.found:
+        return "unknown"
+    if kinds & {"stream", "shared"} and raced:
+        return "racing"
+    if kinds & {"unseeded", "entropy"} or ("stream" in kinds and unseeded_numpy(call, circumstances)):
+        return "unseeded"
+    if kinds & {"stream", "shared"}:
+        return "unknown"  # it depends on whether that stream was seeded, and on who else draws from it
+    if "element" in kinds:
+        return "seeded"
+    return "none"
+
+
+def unseeded_numpy(call: HostCall, circumstances: Circumstances) -> bool:
+    """Whether a call draws from NumPy's global stream while nobody has seeded that."""
+    return not circumstances.numpy_seeded and any(
+        draw.kind == "stream" and "np." in f"{draw.what}." for draw in call.draws
+    )
+
+
+def _worst(found: list[str]) -> str:
+    return min(found, key=_WORST.index, default="none")
+
+
+def _notes(stage: Stage, circumstances: Circumstances) -> tuple[str, ...]:
+    notes = list(stage.notes)
+    if stage.op in SHUFFLES:
+        notes += _shuffle_notes(stage)
+    if stage.kind == "interleave" and stage.attributes.get("cycle_length") == -1:
+        notes.append(
+            "cycle_length is left to TensorFlow, which takes the number of cores: the order changes with the machine"
+        )
+    if stage.op in CACHES and stage.attributes.get("filename"):
+        notes.append(
+            f"kept in {stage.attributes['filename']} from run to run: the next run reads what this one wrote"
+        )
+    if stage.kind == "snapshot":
+        notes.append("kept on disk from run to run: the next run reads what this one wrote")
+    for facts in stage.functions:
+        notes += _function_notes(stage, facts, circumstances)
+    return tuple(dict.fromkeys(notes))
+
+
+def _shuffle_notes(stage: Stage) -> list[str]:
+    notes = []
+    if stage.attributes.get("reshuffle_each_iteration") is False:
+        notes.append("every epoch comes in the same order (reshuffle_each_iteration=False)")
+    elif stage.seeds != (0, 0):
+        notes.append(
+            "a new order each epoch, counted from the start of the process: after a restart the first epoch's order comes again"
+        )
+    buffer, elements = stage.attributes.get("buffer_size"), stage.attributes.get("elements")
+    if isinstance(buffer, int) and isinstance(elements, int) and 0 < buffer < elements:
+        notes.append(
+            f"a buffer of {buffer} over {elements} elements: an element can come early, but never far too early"
+        )
+    return notes
+
+
+def _function_notes(stage: Stage, facts: FunctionFacts, circumstances: Circumstances) -> list[str]:
+    notes = []
+    if facts.draws and stage.parallel and circumstances.op_determinism:
+        notes.append("op determinism is on: TensorFlow runs this stage one call at a time")
+    if any(draw.source in ("generator", "seed state") for draw in facts.draws) and not stage.parallel:
+        notes.append(
+            "draws from a generator that lives outside the pipeline: it repeats if that was seeded and nobody else draws from it"
+        )
+    if facts.writes and stage.parallel:
+        notes.append(
+            f"its calls write a shared variable ({', '.join(facts.writes)}) in the order in which they happen to run"
+        )
+    for call in facts.host:
+        if not call.found:
+            notes.append("calls Python that can no longer be read")
+        elif not call.draws:
+            notes.append(f"calls Python ({call.name}); no draw was found in its code")
+    if facts.unknown:
+        notes.append(f"stateful ops that are not known to be harmless: {', '.join(facts.unknown)}")
+    return notes

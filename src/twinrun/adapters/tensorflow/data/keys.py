@@ -1,0 +1,110 @@
+"""Keys for stateless draws: a number follows from (seed, epoch, stage, element index, draw), and from nothing else.
+
+A draw is a call of the Philox generator, which takes a 64-bit key and a 128-bit counter. For an element, the key is its
+index, and the counter is the name of the draw (stage and place) beside a number drawn once for the epoch. So a keyed
+draw costs next to nothing more than the stateful one it replaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import xxhash
+
+_PHILOX = 1
+_MASK = (1 << 64) - 1
+
+
+def name_of(*parts: Any) -> int:
+    """A 64-bit name for a place in a pipeline: the same in every process."""
+    return xxhash.xxh3_64_intdigest("/".join(map(str, parts)).encode())
+
+
+def numbers(key: Any, counter: Any, count: int, dtype: str = "uint64") -> Any:
+    """`count` random integers that use the whole range of their type."""
+    import tensorflow as tf
+
+    shape = tf.constant([count], tf.int32)
+    return tf.raw_ops.StatelessRandomUniformFullIntV2(
+        shape=shape, key=key, counter=counter, alg=algorithm(), dtype=tf.as_dtype(dtype)
+    )
+
+
+def algorithm() -> Any:
+    import tensorflow as tf
+
+    return tf.constant(_PHILOX)
+
+
+class Scope:
+    """Somewhere draws are made: a whole pass over the pipeline, or one element of a stage.
+
+    `counter(n)` gives the counter of the draw named n, as a tensor of the graph being built.
+    """
+
+    def __init__(self, key: Any, counter: Callable[[int], Any]) -> None:
+        self.key = key
+        self.counter = counter
+
+    def draw(self, *place: Any) -> tuple[Any, Any]:
+        """The key and the counter for one draw."""
+        return self.key, self.counter(name_of(*place))
+
+    def number(self, *place: Any, count: int = 1, dtype: str = "uint64") -> Any:
+        key, counter = self.draw(*place)
+        return numbers(key, counter, count, dtype)
+
+    def base(self) -> Any:
+        """The number that everything keyed by elements shares in this scope: a scalar, for `element`."""
+        import tensorflow as tf
+
+        return tf.reshape(self.number("elements"), [])
+
+    def repetition(self, turn: Any, count: Any, *place: Any) -> Scope:
+        """The scope for one turn of a loop or of a repeat()."""
+        import tensorflow as tf
+
+        counter = _counter(name_of("turn", *place), tf.cast(turn, tf.uint64))
+        return Scope(numbers(self.key, counter, 1), self.counter)
+
+
+class Pass(Scope):
+    """One pass over the whole pipeline: an epoch."""
+
+    def __init__(self, seed: int, epoch: Any) -> None:
+        import tensorflow as tf
+
+        self.seed, self.epoch = seed, epoch
+        key = tf.constant([seed & _MASK], tf.uint64)
+        super().__init__(key, lambda name: _counter(name, tf.cast(epoch, tf.uint64)))
+
+    def repetition(self, turn: Any, count: Any, *place: Any) -> Scope:
+        """The turns of a repeat(n) in epoch e are the epochs e·n, e·n+1, …; those of an endless one e, e+1, …"""
+        import tensorflow as tf
+
+        return Pass(self.seed, tf.where(count > 0, self.epoch * count + turn, self.epoch + turn))
+
+    def without_epoch(self) -> Scope:
+        """The scope for what is the same in every epoch."""
+        return Scope(self.key, lambda name: _counter(name, _constant(_MASK)))
+
+
+def element(base: Any, index: Any) -> Scope:
+    """The scope of one element: its index in the stage's input (uint64), and the base of the scope around it."""
+    import tensorflow as tf
+
+    return Scope(tf.expand_dims(index, 0), lambda name: _counter(name, base))
+
+
+def _counter(name: int, above: Any) -> Any:
+    """The name stands in the lower half, which a draw counts up; so no draw runs into the next epoch's."""
+    import tensorflow as tf
+
+    return tf.stack([_constant(name), above])
+
+
+def _constant(value: int) -> Any:
+    import tensorflow as tf
+
+    return tf.constant(value & _MASK, tf.uint64)

@@ -1,0 +1,331 @@
+"""From judged stages to findings: which code, which line, what to write instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from twinrun.adapters.tensorflow.data.functions import Draw, HostCall
+from twinrun.adapters.tensorflow.data.graph import Pipeline, Stage
+from twinrun.adapters.tensorflow.data.judge import (
+    CACHES,
+    RANDOM_SOURCES,
+    SHUFFLES,
+    Circumstances,
+    unseeded_numpy,
+)
+from twinrun.adapters.tensorflow.data.sites import Site
+from twinrun.findings.catalogue import finding
+from twinrun.findings.finding import Finding
+
+_SEEDLESS = "its seeds are (0, 0) in the graph: a new seed is taken from the machine each run"
+
+
+def findings_of(
+    stages: tuple[Stage, ...], pipeline: Pipeline, circumstances: Circumstances
+) -> tuple[Finding, ...]:
+    """All findings, in the order of the stages, each told once."""
+    found: list[Finding] = []
+    for stage in stages:
+        if stage.known:
+            found += _shuffles(stage, stages)
+            found += _order(stage)
+            found += _draws(stage)
+            found += _host(stage, circumstances)
+            found += _frozen(stage, stages)
+            if circumstances.resumes:
+                found += _restart(stage)
+    found += _options(stages, pipeline, circumstances)
+    found += _files(stages, pipeline)
+    return tuple(dict.fromkeys(found))
+
+
+def _at(code: str, site: Site | None, message: str, evidence: list[str], fix: str) -> Finding:
+    file, line = (None, None) if site is None else (site.file, site.line)
+    if site is None:
+        evidence = [*evidence, "the line is not known: call note_sites() before the pipeline is built"]
+    return finding(code, message, file=file, line=line, evidence=evidence, fix=fix)
+
+
+def _shuffles(stage: Stage, stages: tuple[Stage, ...]) -> Iterator[Finding]:
+    if stage.randomness != "unseeded":
+        return
+    call = stage.site.call if stage.site is not None else None
+    name = f"stage {stage.number}, {stage.op}"
+    if stage.op in SHUFFLES and call == "list_files":
+        yield _at(
+            "TW201",
+            stage.site,
+            "list_files shuffles the file names without a seed",
+            [f"{name}: {_SEEDLESS}"],
+            "list_files(pattern, shuffle=False), or give it seed=…",
+        )
+    elif stage.op in SHUFFLES:
+        buffer = stage.attributes.get("buffer_size")
+        yield _at(
+            "TW201",
+            stage.site,
+            "shuffle() has no seed: every run sees another order",
+            [f"{name}: {_SEEDLESS}"],
+            f"shuffle({buffer if isinstance(buffer, int) else '…'}, seed=42), or tf.random.set_seed(42) before the pipeline is built",
+        )
+    elif stage.op in RANDOM_SOURCES:
+        chooses = _reaches(stage.number, stages, "DirectedInterleaveDataset")
+        message = (
+            "the dataset to take from is drawn without a seed" if chooses else "Dataset.random() has no seed"
+        )
+        call_text = f"{call}(…, seed=42)" if call else "seed=42"
+        yield _at("TW201" if chooses else "TW104", stage.site, message, [f"{name}: {_SEEDLESS}"], call_text)
+
+
+def _reaches(number: str, stages: tuple[Stage, ...], op: str) -> bool:
+    """Whether a stage feeds an op of this type further on."""
+    reached = {number}
+    for stage in stages:
+        if reached & set(stage.inputs):
+            reached.add(stage.number)
+            if stage.op == op:
+                return True
+    return False
+
+
+def _order(stage: Stage) -> Iterator[Finding]:
+    if stage.order == "given up" and stage.attributes.get("deterministic") != "default":
+        what = "sloppy=True" if stage.attributes.get("sloppy") else "deterministic=False"
+        yield _at(
+            "TW202",
+            stage.site,
+            f"{stage.kind}({what}) hands elements on in the order in which they are finished",
+            [
+                f"stage {stage.number}, {stage.op}: deterministic is '{stage.attributes.get('deterministic', 'false')}' in the graph"
+            ],
+            f"remove {what} (it stays parallel), or hand the dataset to twinrun.repeatable",
+        )
+
+
+def _options(
+    stages: tuple[Stage, ...], pipeline: Pipeline, circumstances: Circumstances
+) -> Iterator[Finding]:
+    touched = [
+        stage
+        for stage in stages
+        if stage.order == "given up" and stage.attributes.get("deterministic") == "default"
+    ]
+    if not touched:
+        return
+    site = next(
+        (
+            stage.site
+            for stage in stages
+            if stage.kind == "options" and _gives_up(pipeline.datasets.get(stage.number))
+        ),
+        None,
+    )
+    names = ", ".join(f"{stage.kind} (stage {stage.number})" for stage in touched)
+    yield _at(
+        "TW202",
+        site or touched[0].site,
+        "Options.deterministic = False gives up the order of every parallel stage",
+        [f"the pipeline's merged options say deterministic=False; stages that left it to them: {names}"],
+        "options.deterministic = True, or leave it unset",
+    )
+
+
+def _gives_up(dataset: Any) -> bool:
+    """Whether an Options stage is the one that set deterministic to False: its input does not say so."""
+    if dataset is None or dataset._options_attr.deterministic is not False:
+        return False
+    return all(one._options_attr.deterministic is not False for one in dataset._inputs())
+
+
+def _draws(stage: Stage) -> Iterator[Finding]:
+    draws = [draw for facts in stage.functions for draw in facts.draws]
+    if not draws:
+        return
+    if stage.randomness == "racing":
+        yield _raced(stage, draws)
+        return
+    for draw in draws:
+        if draw.source == "entropy":
+            yield _at(
+                "TW108",
+                draw.site or stage.site,
+                "the pipeline draws from the machine's entropy",
+                [f"{draw.op} in stage {stage.number}"],
+                "draw from tf.random.stateless_* with a seed of the element",
+            )
+    bare = [draw for draw in draws if draw.seeded is False and draw.source == "op"]
+    if bare:
+        yield _at(
+            "TW104",
+            stage.site or bare[0].site,
+            f"{bare[0].op} inside {stage.kind}() has no seed, and TensorFlow's global seed was not set when it was traced",
+            [
+                f"stage {stage.number}: {_names(bare)} with seeds (0, 0) in the function's graph",
+                *_drawn_at(stage, bare),
+            ],
+            "tf.random.set_seed(42) before the pipeline is built, or hand the dataset to twinrun.repeatable(ds, seed=42)",
+        )
+
+
+def _raced(stage: Stage, draws: list[Draw]) -> Finding:
+    shared = [draw for draw in draws if draw.source in ("generator", "seed state")]
+    if shared:
+        kind = "a tf.random.Generator" if shared[0].source == "generator" else "a layer's seed state"
+        message = (
+            f"parallel calls of {stage.kind}() take turns at {kind} in the order in which they happen to run"
+        )
+    else:
+        message = f"parallel calls of {stage.kind}() race for the state of a random op: seeds do not help, deterministic=True fixes the order only"
+    unseeded = any(draw.seeded is False for draw in draws)
+    evidence = [
+        f"stage {stage.number}: {_names(draws)} in a function that runs several calls at once ({_calls(stage)})"
+    ]
+    evidence += _drawn_at(stage, draws)
+    evidence += ["the op has no seed either"] if unseeded else []
+    fix = "twinrun.repeatable(ds, seed=42), or tf.random.stateless_* with a seed made of the element's index (ds.enumerate())"
+    return _at("TW203", stage.site or draws[0].site, message, list(dict.fromkeys(evidence)), fix)
+
+
+def _drawn_at(stage: Stage, draws: list[Draw]) -> list[str]:
+    places = dict.fromkeys(str(draw.site) for draw in draws if draw.site is not None)
+    return [f"drawn at {place}" for place in places if place != str(stage.site)]
+
+
+def _calls(stage: Stage) -> str:
+    calls = stage.attributes.get("num_parallel_calls")
+    if calls == -1:
+        return "num_parallel_calls=AUTOTUNE"
+    if isinstance(calls, int) and calls > 1:
+        return f"num_parallel_calls={calls}"
+    return f"inside the parallel stage {stage.inside}" if stage.inside else "a parallel stage"
+
+
+def _names(draws: list[Draw]) -> str:
+    return ", ".join(dict.fromkeys(draw.op for draw in draws))
+
+
+def _host(stage: Stage, circumstances: Circumstances) -> Iterator[Finding]:
+    raced = stage.parallel and not circumstances.op_determinism
+    for facts in stage.functions:
+        for call in dict.fromkeys(facts.host):
+            kinds = {draw.kind for draw in call.draws}
+            if raced and kinds & {"stream", "shared"}:
+                yield _host_finding(
+                    stage, call, f"parallel calls of {call.name}() share one Python random stream"
+                )
+            elif kinds & {"unseeded", "entropy"} or unseeded_numpy(call, circumstances):
+                yield _host_finding(stage, call, f"{call.name}() draws Python randomness that nobody seeded")
+
+
+def _host_finding(stage: Stage, call: HostCall, message: str) -> Finding:
+    drawn = [str(draw) for draw in call.draws if draw.kind != "element"]
+    evidence = [f"stage {stage.number} ({stage.kind}) calls Python; it draws from {', '.join(drawn)}"]
+    fix = "rng = twinrun.element_rng(index) inside the function, and hand the dataset to twinrun.repeatable"
+    return _at("TW204", stage.site or call.site, message, evidence, fix)
+
+
+def _frozen(stage: Stage, stages: tuple[Stage, ...]) -> Iterator[Finding]:
+    """A cache over random augmentation replays the first epoch's draws in every epoch."""
+    if stage.op not in CACHES:
+        return
+    below = _upstream(stage, stages)
+    augmented = [one for one in below if one.functions and any(facts.random for facts in one.functions)]
+    if augmented:
+        last = augmented[-1]
+        place = f" at {last.site}" if last.site is not None else ""
+        yield _at(
+            "TW107",
+            stage.site,
+            f"cache() keeps the first epoch's random {last.kind}(): every epoch sees the same draws",
+            [f"stage {last.number} ({last.kind}) draws, stage {stage.number} caches what it drew"],
+            f"cache() before the random {last.kind}(){place}",
+        )
+
+
+def _upstream(stage: Stage, stages: tuple[Stage, ...]) -> list[Stage]:
+    """Everything a stage is fed by, up to earlier caches, the insides of their functions included."""
+    by_number = {one.number: one for one in stages}
+    found: dict[str, Stage] = {}
+    waiting = list(stage.inputs)
+    while waiting:
+        one = by_number.get(waiting.pop())
+        if one is None or one.number in found or one.op in CACHES:
+            continue
+        found[one.number] = one
+        waiting += one.inputs
+        waiting += [inner.number for inner in stages if inner.inside == one.number]
+    return [one for one in stages if one.number in found]
+
+
+def _restart(stage: Stage) -> Iterator[Finding]:
+    if (
+        stage.op in SHUFFLES
+        and stage.attributes.get("reshuffle_each_iteration") is not False
+        and stage.randomness == "seeded"
+    ):
+        yield _at(
+            "TW207",
+            stage.site,
+            "after a restart shuffle() begins again with the first epoch's order",
+            [
+                f"stage {stage.number}: the order of an epoch depends on how many epochs this process has begun"
+            ],
+            "twinrun.repeatable(ds, seed=42, start_epoch=epoch), which takes the epoch's number, not the process' count",
+        )
+
+
+def _files(stages: tuple[Stage, ...], pipeline: Pipeline) -> Iterator[Finding]:
+    for stage, names, folder in files_in_listing_order(stages, pipeline):
+        yield _at(
+            "TW302",
+            stage.site,
+            f"{len(names)} file names come in the order in which the directory happens to list them",
+            [f"their order is that of a listing of {folder}, and not the sorted one"],
+            "sort them: sorted(os.listdir(folder)), sorted(glob.glob(pattern))",
+        )
+
+
+def files_in_listing_order(
+    stages: tuple[Stage, ...], pipeline: Pipeline
+) -> Iterator[tuple[Stage, list[str], str]]:
+    """Sources of file names that stand in the order in which the directory lists them today, which is not the sorted one."""
+    for stage in stages:
+        names = _file_names(pipeline.datasets.get(stage.number)) if stage.op == "TensorSliceDataset" else []
+        folder = _in_listing_order(names)
+        if folder is not None:
+            yield stage, names, folder
+
+
+def _file_names(dataset: Any) -> list[str]:
+    tensors = (
+        []
+        if dataset is None
+        else [one for one in dataset._tensors if one.dtype.name == "string" and one.shape.rank == 1]
+    )
+    for tensor in tensors:
+        if hasattr(tensor, "numpy") and 3 <= tensor.shape[0] <= 1_000_000:
+            names = [os.fsdecode(name) for name in tensor.numpy()]
+            if all(os.sep in name for name in names[:3]) and os.path.exists(names[0]):
+                return names
+    return []
+
+
+def _in_listing_order(names: list[str]) -> str | None:
+    """The folder whose present listing gives exactly this order, if that is not the sorted order anyway."""
+    if not names or names == sorted(names):
+        return None
+    by_folder: dict[str, list[str]] = {}
+    for name in names:
+        by_folder.setdefault(os.path.dirname(name), []).append(os.path.basename(name))
+    for folder, members in by_folder.items():
+        wanted = set(members)
+        try:
+            with os.scandir(folder) as listing:
+                listed = [entry.name for entry in listing if entry.name in wanted]
+        except OSError:
+            return None
+        if len(members) >= 3 and members == listed and members != sorted(members):
+            return folder
+    return None

@@ -1,0 +1,150 @@
+"""Inside a program: every input it really trains on, audited when it is first iterated.
+
+`watch_datasets()` looks at datasets as iterators are made of them, and at what Keras' `fit` is handed. It reads; it never
+iterates, and takes no seed.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from twinrun.adapters.tensorflow.data.data_audit import DataAudit, audit_dataset
+from twinrun.adapters.tensorflow.data.keras_inputs import as_fit_shuffle, audit_keras_input
+from twinrun.adapters.tensorflow.data.lift import unwrapped
+from twinrun.adapters.tensorflow.data.sites import note_sites
+from twinrun.errors import TwinrunError
+
+_ITERATORS = (
+    ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "_create_iterator"),
+    ("tensorflow.python.data.ops.multi_device_iterator_ops", "OwnedMultiDeviceIterator", "__init__"),
+)
+
+
+class Watch:
+    """The audits of one process, each input once."""
+
+    def __init__(self) -> None:
+        self.audits: list[DataAudit] = []
+        self.failures: list[str] = []
+        self.resumes = False
+        self._seen: dict[int, Any] = {}
+        self._known: set[tuple[Any, ...]] = set()
+
+    def dataset(self, dataset: Any) -> None:
+        """A dataset is about to be iterated."""
+        if dataset is None or not hasattr(dataset, "_variant_tensor") or not self._is_new(unwrapped(dataset)):
+            return
+        self._take(lambda: _as_user_sees_it(audit_dataset(dataset, resumes=self.resumes)))
+
+    def keras_input(self, data: Any, shuffle: bool | None) -> None:
+        """Something that is no dataset is about to be trained on."""
+        if self._is_new(data):
+            self._take(lambda: audit_keras_input(data, shuffle=shuffle))
+
+    def _is_new(self, data: Any) -> bool:
+        if id(data) in self._seen:
+            return False
+        try:
+            self._seen[id(data)] = weakref.ref(data, lambda _, key=id(data): self._seen.pop(key, None))
+        except TypeError:  # no weak reference to be had: it may be looked at twice
+            return True
+        return True
+
+    def _take(self, audit: Callable[[], DataAudit]) -> None:
+        try:
+            found = audit()
+        except TwinrunError as problem:
+            self.failures.append(str(problem))
+            return
+        except (
+            Exception
+        ) as problem:  # the program comes first: what we cannot read is said, and the program goes on
+            self.failures.append(f"{type(problem).__name__}: {problem}")
+            return
+        shape = tuple((stage.kind, str(stage.site), stage.order, stage.randomness) for stage in found.stages)
+        if shape not in self._known:  # the same lines building the same stages again, once per epoch say
+            self._known.add(shape)
+            self.audits.append(found)
+
+
+_watch: Watch | None = None
+_undo: list[Callable[[], None]] = []
+
+
+def watch_datasets() -> Watch:
+    """Start watching this process. Asked again, it gives the watch that is already there."""
+    global _watch
+    if _watch is None:
+        note_sites()
+        _watch = Watch()
+        for module, owner, method in _ITERATORS:
+            _wrap(module, owner, method, _watch)
+    watch_keras()
+    return _watch
+
+
+def watch_keras() -> None:
+    """Look at what `fit` is handed, too, when Keras is there. Does nothing until it is imported."""
+    import sys
+
+    adapters = sys.modules.get("keras.src.trainers.data_adapters")
+    if _watch is None or adapters is None or hasattr(adapters.get_data_adapter, "__twinrun_original__"):
+        return
+    original, watch = adapters.get_data_adapter, _watch
+
+    def seen(x: Any, *arguments: Any, **named: Any) -> Any:
+        if _is_loader(x):
+            watch.keras_input(x, named.get("shuffle", arguments[4] if len(arguments) > 4 else False))
+        return original(x, *arguments, **named)
+
+    seen.__twinrun_original__ = original  # type: ignore[attr-defined]
+    adapters.get_data_adapter = seen
+    _undo.append(lambda: setattr(adapters, "get_data_adapter", original))
+
+
+def _is_loader(data: Any) -> bool:
+    from types import GeneratorType
+
+    names = {parent.__name__ for parent in type(data).__mro__}
+    return isinstance(data, GeneratorType) or "PyDataset" in names
+
+
+def collected() -> list[DataAudit]:
+    """The audits of every input the program has begun to iterate, in that order."""
+    return [] if _watch is None else list(_watch.audits)
+
+
+def failures() -> list[str]:
+    """What could not be audited, and why."""
+    return [] if _watch is None else list(_watch.failures)
+
+
+def stop_watching() -> None:
+    """Undo `watch_datasets`."""
+    global _watch
+    while _undo:
+        _undo.pop()()
+    _watch = None
+
+
+def _wrap(module: str, owner: str, method: str, watch: Watch) -> None:
+    from importlib import import_module
+
+    cls = getattr(import_module(module), owner)
+    original = cls.__dict__[method]
+
+    def watched(self: Any, dataset: Any = None, *arguments: Any, **named: Any) -> Any:
+        watch.dataset(dataset)
+        return original(self, dataset, *arguments, **named)
+
+    watched.__wrapped__ = original  # type: ignore[attr-defined]
+    setattr(cls, method, watched)
+    _undo.append(lambda: setattr(cls, method, original))
+
+
+def _as_user_sees_it(audit: DataAudit) -> DataAudit:
+    """A pipeline that Keras has built of arrays is told as what the user wrote: fit()."""
+    return replace(audit, findings=tuple(as_fit_shuffle(one) for one in audit.findings))
