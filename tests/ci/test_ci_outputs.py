@@ -205,7 +205,7 @@ def test_nothing_in_a_finding_can_start_a_command_of_its_own(
     finding = Finding("TW101", "unseeded-python-random", message, file, 3, confirmed, (evidence,))
     lines = as_github([finding]).split("\n")
     assert len(lines) == 2 and lines[1] == ""
-    assert lines[0].startswith("::error title=" if confirmed else "::warning title=")
+    assert lines[0].startswith("::error " if confirmed else "::warning ")
     document = json.loads(as_sarif([finding]))
     assert document["runs"][0]["tool"]["driver"]["rules"][0]["id"] == "TW101"
 
