@@ -1,0 +1,81 @@
+"""The three models that watching is measured on, each with its data, and nothing but Keras in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    line: str
+    make: Callable[[], Any]  # a compiled model
+    data: Callable[[], Any]  # an endless dataset of batches
+    steps: int  # of one block: a few tenths of a second
+
+
+def _endless(x: np.ndarray, y: np.ndarray, batch: int) -> Any:
+    return tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(batch, drop_remainder=True).prefetch(2)
+
+
+def _mlp() -> Any:
+    model = keras.Sequential(
+        [keras.Input((784,)), keras.layers.Dense(128, activation="relu"), keras.layers.Dense(10)]
+    )
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+
+
+def _mlp_data() -> Any:
+    rng = np.random.default_rng(0)
+    return _endless(rng.normal(size=(1024, 784)).astype("float32"), rng.integers(0, 10, 1024), 32)
+
+
+def _resnet() -> Any:
+    model = keras.applications.ResNet50(weights=None, input_shape=(64, 64, 3), classes=10)
+    model.compile(keras.optimizers.Adam(1e-3), "sparse_categorical_crossentropy")
+    return model
+
+
+def _resnet_data() -> Any:
+    rng = np.random.default_rng(0)
+    return _endless(rng.normal(size=(64, 64, 64, 3)).astype("float32"), rng.integers(0, 10, 64), 16)
+
+
+def _transformer() -> Any:
+    width, length = 256, 64
+    tokens = keras.Input((length,), dtype="int32")
+    x = keras.layers.Embedding(1000, width)(tokens)
+    for _ in range(4):
+        normal = keras.layers.LayerNormalization()(x)
+        x = x + keras.layers.MultiHeadAttention(4, width // 4, dropout=0.1)(normal, normal)
+        hidden = keras.layers.Dense(4 * width, activation="gelu")(keras.layers.LayerNormalization()(x))
+        x = x + keras.layers.Dropout(0.1)(keras.layers.Dense(width)(hidden))
+    out = keras.layers.Dense(10)(keras.layers.GlobalAveragePooling1D()(x))
+    model = keras.Model(tokens, out)
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+
+
+def _transformer_data() -> Any:
+    rng = np.random.default_rng(0)
+    return _endless(rng.integers(0, 1000, (256, 64)).astype("int32"), rng.integers(0, 10, 256), 16)
+
+
+WORKLOADS = {
+    "mlp": Workload("mlp", "MLP 784-128-10, batch 32, Adam", _mlp, _mlp_data, 200),
+    "resnet50": Workload("resnet50", "ResNet50, 64×64, batch 16, Adam", _resnet, _resnet_data, 2),
+    "transformer": Workload(
+        "transformer",
+        "transformer encoder, 4 layers, d=256, sequence 64, batch 16, Adam",
+        _transformer,
+        _transformer_data,
+        5,
+    ),
+}

@@ -1,0 +1,136 @@
+"""Measures one workload's step time, watched and plain, from inside one watched process: `twinrun run` starts
+it, short blocks of steps of all the arms take turns, and the time of every step goes to a JSON file.
+
+    twinrun run benchmarks/step_time.py WORKLOAD ROUNDS OUTPUT.json
+
+The plain arm has a model of its own, built and traced while the watch is off: none of what watching adds to a
+program is in it but the test whether the watch is on. The other arms are what people do today.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+from models import WORKLOADS, Workload
+
+from twinrun.launch.watch import active
+
+found = active()
+assert found is not None, "start this with `twinrun run`"
+watch = found
+
+
+@contextlib.contextmanager
+def watching(on: bool) -> Iterator[None]:
+    watch.alive = on
+    try:
+        yield
+    finally:
+        watch.alive = True
+
+
+class HashWeights(keras.callbacks.Callback):
+    """Every weight to NumPy and through sha256 after every step; the optimizer's state is left out."""
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        for variable in self.model.weights:
+            hashlib.sha256(variable.numpy()).hexdigest()
+
+
+class Arm:
+    """A model and a way to train it. Steps are timed from the start of one to the start of the next, with all
+    that fit and its callbacks do in between; what fit does before its first step is no part of it."""
+
+    def __init__(self, workload: Workload, model: Any, on: bool, *callbacks: Any, share: int = 1) -> None:
+        self.times: list[list[float]] = []
+        self._steps = max(2, workload.steps // share) + 1
+        self._model, self._data = model, workload.data()
+        self._on, self._callbacks = on, list(callbacks)
+        self._starts: list[float] = []
+        self.train(1)
+        self._time_starts()
+
+    def train(self, steps: int) -> None:
+        with watching(self._on):
+            self._model.fit(self._data, steps_per_epoch=steps, verbose=0, callbacks=self._callbacks)
+
+    def block(self) -> None:
+        self._starts.clear()
+        self.train(self._steps)
+        pairs = zip(self._starts[:-1], self._starts[1:], strict=True)
+        self.times.append([after - before for before, after in pairs])
+
+    def _time_starts(self) -> None:
+        inner = self._model.train_function
+        if getattr(inner, "_timed_by", None) is not None:  # arms may share a model, one at a time
+            inner._timed_by.append(self)
+            return
+        arms = [self]
+
+        def train_function(*args: Any) -> Any:
+            now = time.perf_counter()
+            for arm in arms:
+                arm._starts.append(now)
+            return inner(*args)
+
+        train_function._timed_by = arms  # type: ignore[attr-defined]
+        train_function._twinrun = True  # type: ignore[attr-defined]  # it is wrapped already
+        self._model.train_function = train_function
+
+
+def main() -> None:
+    workload, rounds, output = WORKLOADS[sys.argv[1]], int(sys.argv[2]), Path(sys.argv[3])
+    keras.utils.set_random_seed(1)
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    with watching(False):
+        plain = workload.make()
+    watched = workload.make()
+    saving = keras.callbacks.ModelCheckpoint(
+        str(folder / "c.weights.h5"), save_weights_only=True, save_freq=1
+    )
+    arms = {
+        "plain": Arm(workload, plain, False),
+        "watched": Arm(workload, watched, True),
+        "sha256": Arm(workload, plain, False, HashWeights()),
+        "checkpoint": Arm(workload, plain, False, saving, share=5),
+        "tfdbg2": Arm(workload, debugged(workload.make, workload.data(), folder), False, share=5),
+    }
+    for number in range(rounds + 1):
+        for arm in arms.values():
+            arm.block()
+            if number == 0:
+                arm.times.clear()  # the first round warms up
+    variables = [v.value for v in (*watched.weights, *watched.optimizer.variables)]
+    document = {
+        "times": {name: arm.times for name, arm in arms.items()},
+        "tensors": len(variables),
+        "bytes": sum(int(v.shape.num_elements()) * int(v.dtype.size) for v in variables),
+    }
+    output.write_text(json.dumps(document))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def debugged(make: Callable[[], Any], data: Any, folder: Path) -> Any:
+    """A model whose graphs carry tfdbg2's dumping ops: those stay in them when the debugger is switched off
+    again, so that it does not touch the other arms."""
+    dump = str(folder / "tfdbg2")
+    with watching(False):
+        tf.debugging.experimental.enable_dump_debug_info(dump, "FULL_TENSOR", circular_buffer_size=100)
+        model = make()
+        model.fit(data, steps_per_epoch=1, verbose=0)
+        tf.debugging.experimental.disable_dump_debug_info()
+    return model
+
+
+main()

@@ -1,0 +1,72 @@
+"""Watched step time over plain step time on the three workloads, beside what people do today."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import HERE, TWINRUN, table
+
+ARMS = {
+    "watched": "watched by Twinrun",
+    "sha256": "weights to NumPy, sha256",
+    "checkpoint": "ModelCheckpoint every step",
+    "tfdbg2": "tfdbg2, FULL_TENSOR",
+}
+GOALS = {"mlp": "1.10", "resnet50": "1.02", "transformer": "1.02"}
+Times = dict[str, list[list[float]]]
+
+
+def report(rounds: dict[str, int]) -> str:
+    rows, sizes = [], []
+    for name, count in rounds.items():
+        found = measure(name, count)
+        times: Times = found["times"]
+        step = statistics.median(step for block in times["plain"] for step in block)
+        size = f"{found['tensors']} variables, {found['bytes'] / 1e6:.1f} MB"
+        sizes.append(f"{name}: {size}; a plain step takes {step * 1000:.2f} ms")
+        ratios = {arm: _ratios(times, arm) for arm in ARMS}
+        rows.append([name, GOALS[name], f"**{ratios.pop('watched')}**", *ratios.values()])
+    head = ["workload", "goal", *ARMS.values()]
+    return table(head, rows) + "\n\n" + "\n".join(f"- {line}" for line in sizes)
+
+
+def measure(name: str, rounds: int) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as place:
+        output = Path(place) / "times.json"
+        words = [
+            "run",
+            "--no-progress",
+            "--dir",
+            f"{place}/run",
+            "step_time.py",
+            name,
+            str(rounds),
+            str(output),
+        ]
+        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        subprocess.run([*TWINRUN, *words], check=True, stdout=subprocess.DEVNULL, env=environment, cwd=HERE)
+        document: dict[str, object] = json.loads(output.read_text())
+        return document
+
+
+def _ratios(times: Times, arm: str) -> str:
+    """Median over the rounds of the ratio of the rounds' median steps; behind it, of their mean steps."""
+    pairs = list(zip(times[arm], times["plain"], strict=True))
+    medians = statistics.median(statistics.median(a) / statistics.median(b) for a, b in pairs)
+    means = statistics.median(statistics.fmean(a) / statistics.fmean(b) for a, b in pairs)
+    return f"{medians:.2f} ({means:.2f})"
+
+
+if __name__ == "__main__":
+    chosen = (
+        {sys.argv[1]: int(sys.argv[2])}
+        if len(sys.argv) > 2
+        else {"mlp": 30, "resnet50": 15, "transformer": 20}
+    )
+    print(report(chosen))
