@@ -7,7 +7,6 @@ import sys
 
 from measure import SCRIPT, calm_ratio, in_turns, ratio, seconds, table
 
-
 GOALS = {"twinrun --help": "3"}
 
 
