@@ -25,7 +25,7 @@ def twinrun(tmp_path_factory: pytest.TempPathFactory) -> Run:
     environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TWINRUN_HOME": str(home), "CUDA_VISIBLE_DEVICES": "-1"}
 
     def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-m", "twinrun", *words],
             capture_output=True,
             text=True,
@@ -33,6 +33,8 @@ def twinrun(tmp_path_factory: pytest.TempPathFactory) -> Run:
             timeout=300,
             check=False,
         )
+        assert "Traceback" not in done.stderr, done.stderr  # one of our own, whatever the program did
+        return done
 
     return run
 
