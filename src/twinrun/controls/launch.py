@@ -79,9 +79,8 @@ def _watcher(framework: str, home: str) -> Callable[[ModuleType], None]:
 def apply(control: Control, request: PinRequest) -> None:
     """Apply one control in this process; what cannot be applied is kept, with the reason."""
     session = current()
-    do = actions(control).apply
     try:
-        undo = do(request)
+        undo = actions(control).apply(request)
         if undo is not None:
             session.undo.append((control.name, undo))
     except NotApplied as reason:
