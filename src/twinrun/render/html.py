@@ -59,7 +59,10 @@ def _view(result: CheckResult) -> dict[str, Any]:
         "distance": first.distance if first else None,
         "chart": growth_chart(result.growth),
         "growth": [row for row in result.growth if row.get("max_abs") is not None],
-        "findings": [{"it": each, "source": excerpt(each.file, each.line)} for each in result.findings],
+        "findings": [
+            {"it": each, "source": excerpt(each.file, each.line), "fix": _fix(each.fix)}
+            for each in result.findings
+        ],
         "experiments": [_experiment(item) for item in result.experiments],
         "controls": _controls(result.controls),
         "key": _flat(result.environment.get("key")),
@@ -104,13 +107,25 @@ def _state(rank: int, blamed: int) -> str:
 
 
 def _experiment(item: dict[str, Any]) -> dict[str, Any]:
-    """What was tried and what came of it, with whatever else is known of it."""
-    more = {key: value for key, value in item.items() if key not in ("what", "came_out")}
+    """What was tried, what came of it, and the command that shows it again."""
+    seconds = item.get("seconds")
     return {
         "what": str(item.get("what", "")),
         "came_out": str(item.get("came_out", "")),
-        "more": _flat(more),
+        "verdict": str(item.get("verdict", "")),
+        "took": f"{seconds:.0f} s" if isinstance(seconds, (int, float)) else "",
+        "command": str(item.get("command") or ""),
     }
+
+
+def _fix(text: str | None) -> list[tuple[str, str]]:
+    """The lines of a fix: those to take out and to put in are told from the words around them."""
+    kinds = {"- ": "out", "+ ": "in"}
+    return [
+        (kinds.get(line[:2], "words"), line)
+        for line in (text or "").splitlines()
+        if line.strip() not in ("", "-")
+    ]
 
 
 def _controls(controls: dict[str, Any]) -> list[dict[str, str]]:
