@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from typing import Any
 
-from twinrun.audit import calls, scope
+from twinrun.audit import calls, displays, operators, scope
 from twinrun.audit.call import Arguments
-from twinrun.audit.containers import at, element_of, put_in, spill, store
+from twinrun.audit.containers import at, element_of, spill, store
 from twinrun.audit.definitions import Class, Function, FunctionNode
 from twinrun.audit.marks import (
     ELEMENT,
     NONE,
     VALUE,
-    Marks,
-    as_name,
     as_value,
     by_position,
-    without_collection_order,
-    without_order,
 )
 from twinrun.audit.names import canonical
 from twinrun.audit.outside import set_iterated
 from twinrun.audit.values import MISSING, Thing, constant, join, plain, total
-from twinrun.audit.world import Frame, UnorderedLoop, World
+from twinrun.audit.world import Frame, World
 
 # Facts about a value's form, not its content: they do not vary when the content does.
 _FORM = frozenset({"shape", "dtype", "ndim", "itemsize", "rank", "element_spec"})
@@ -206,202 +201,6 @@ def _sliced(world: World, frame: Frame, node: ast.Slice, holder: Thing) -> Thing
     return part
 
 
-# -- displays and comprehensions ----------------------------------------------------------------------
-
-
-def _sequence(world: World, frame: Frame, node: ast.List | ast.Tuple) -> Thing:
-    made = Thing("list" if isinstance(node, ast.List) else "tuple", items=[])
-    spread = False
-    for element in node.elts:
-        if isinstance(element, ast.Starred):
-            spread = True
-            put_in(made, element_met(world, frame, element, evaluate(world, frame, element.value)))
-        else:
-            put_in(made, evaluate(world, frame, element))
-    if spread:
-        spill(made)
-    return made
-
-
-def _set(world: World, frame: Frame, node: ast.Set) -> Thing:
-    made = Thing("set", items=[])
-    for element in node.elts:
-        put_in(made, evaluate(world, frame, element))
-    return made
-
-
-def _dict(world: World, frame: Frame, node: ast.Dict) -> Thing:
-    made = Thing("dict")
-    for key, value in zip(node.keys, node.values, strict=True):
-        held = evaluate(world, frame, value)
-        if key is not None:
-            store(made, evaluate(world, frame, key), held)
-            continue
-        for each in held.each():
-            made.marks |= each.marks
-            for name, inner in (each.attributes or {}).items():
-                made.set_attribute(name, inner)
-            if each.element is not None:
-                made.element = each.element
-    return made
-
-
-def _comprehension(
-    world: World, frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
-) -> Thing:
-    conditions: Marks = NONE
-    outer_names, loops = dict(frame.names), len(world.loops)
-    for generator in node.generators:
-        iterable = evaluate(world, frame, generator.iter)
-        element = element_met(world, frame, generator.iter, iterable)
-        unordered = frozenset(origin for origin, mode in total(element) if mode == ELEMENT)
-        if unordered:
-            world.loops.append(UnorderedLoop(unordered))
-        assign(world, frame, generator.target, element)
-        for test in generator.ifs:
-            conditions |= without_order(total(evaluate(world, frame, test)))
-    made: Thing
-    world.repeats.append([])
-    if isinstance(node, ast.DictComp):
-        made = Thing("dict")
-        key = evaluate(world, frame, node.key)
-        store(made, key, evaluate(world, frame, node.value))
-        made.element = join(t for t in (made.element, *(made.attributes or {}).values()) if t is not None)
-        made.attributes = None
-    else:
-        value = evaluate(world, frame, node.elt)
-        made = Thing("set" if isinstance(node, ast.SetComp) else "list", numeric=value.numeric, items=[])
-        put_in(made, value)
-        spill(made)
-    made.marks |= conditions
-    world.repeats.pop()
-    del world.loops[loops:]
-    frame.names = outer_names
-    return made
-
-
-# -- operators ----------------------------------------------------------------------------------------
-
-
-def _binary(world: World, frame: Frame, node: ast.BinOp) -> Thing:
-    left, right = evaluate(world, frame, node.left), evaluate(world, frame, node.right)
-    if isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)) and _is_set(left, right):
-        return Thing("set", without_order(total(left) | total(right)), numeric=left.numeric and right.numeric)
-    if isinstance(node.op, ast.Add) and left.kind == right.kind and left.kind in ("list", "tuple"):
-        made = Thing(left.kind, left.marks | right.marks, numeric=left.numeric and right.numeric)
-        if left.items is not None and right.items is not None:
-            made.items = [*left.items, *right.items]
-        else:
-            made.element = join((element_of(left), element_of(right)))
-        return made
-    if isinstance(node.op, ast.Mult) and left.kind in ("list", "tuple"):
-        return Thing(left.kind, left.marks, element=element_of(left), numeric=left.numeric)
-    if isinstance(left.constant, str) or isinstance(right.constant, str) or _is_path(left):
-        path = left.path if _is_path(left) else ""
-        return Thing("object" if path else "plain", as_name(total(left) | total(right)), path=path)
-    path = left.path if left.kind == "object" else right.path if right.kind == "object" else ""
-    return Thing(
-        "object" if path else "plain",
-        total(left) | total(right),
-        path=path,
-        numeric=left.numeric and right.numeric,
-    )
-
-
-def _is_path(thing: Thing) -> bool:
-    return thing.kind == "object" and thing.path.startswith("pathlib.")
-
-
-def _is_set(left: Thing, right: Thing) -> bool:
-    return any(each.kind == "set" for thing in (left, right) for each in thing.each())
-
-
-def _unary(world: World, frame: Frame, node: ast.UnaryOp) -> Thing:
-    operand = evaluate(world, frame, node.operand)
-    if isinstance(node.op, ast.Not):
-        decided = truth(operand)
-        if decided is not None:
-            return constant(not decided)
-        return plain(without_collection_order(total(operand)), numeric=True)
-    if isinstance(node.op, ast.USub) and isinstance(operand.constant, (int, float)):
-        return constant(-operand.constant)
-    return plain(total(operand), numeric=operand.numeric)
-
-
-def _boolean(world: World, frame: Frame, node: ast.BoolOp) -> Thing:
-    """`a or b`: the operands that may be the answer."""
-    stop = isinstance(node.op, ast.Or)
-    possible: list[Thing] = []
-    for operand in node.values:
-        value = evaluate(world, frame, operand)
-        decided = truth(value)
-        if decided is None or decided is stop:
-            possible.append(value)
-        if decided is stop:
-            break
-    else:
-        if not possible or possible[-1] is not value:
-            possible.append(value)
-    return join(possible)
-
-
-def _compare(world: World, frame: Frame, node: ast.Compare) -> Thing:
-    left = evaluate(world, frame, node.left)
-    rights = [evaluate(world, frame, each) for each in node.comparators]
-    if len(rights) == 1:
-        decided = _decided(node.ops[0], left, rights[0])
-        if decided is not None:
-            return constant(decided)
-    marks = NONE.union(total(left), *(total(right) for right in rights))
-    return plain(without_collection_order(marks), numeric=True)
-
-
-_ORDERINGS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-
-
-def _decided(op: ast.cmpop, left: Thing, right: Thing) -> bool | None:
-    if isinstance(op, (ast.Is, ast.IsNot)) and right.constant is None:
-        same: bool | None = None
-        if left.constant is not MISSING:
-            same = left.constant is None
-        elif left.sure or left.kind not in ("plain", "either", "member"):
-            same = False
-        return same if same is None or isinstance(op, ast.Is) else not same
-    if left.constant is MISSING or right.constant is MISSING:
-        return None
-    if isinstance(op, (ast.Eq, ast.NotEq)):
-        same = bool(left.constant == right.constant)
-        return same if isinstance(op, ast.Eq) else not same
-    compare = _ORDERINGS.get(type(op))
-    if compare is not None and all(isinstance(each.constant, (int, float)) for each in (left, right)):
-        return bool(compare(left.constant, right.constant))
-    return None
-
-
-def _conditional(world: World, frame: Frame, node: ast.IfExp) -> Thing:
-    condition = evaluate(world, frame, node.test)
-    decided = truth(condition)
-    if decided is not None:
-        return evaluate(world, frame, node.body if decided else node.orelse)
-    marks = without_order(total(condition))
-    with world.controlled(marks):
-        chosen = join([evaluate(world, frame, node.body), evaluate(world, frame, node.orelse)])
-    return chosen.marked(marks)
-
-
-def _text(world: World, frame: Frame, node: ast.JoinedStr) -> Thing:
-    marks: Marks = NONE
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
-            marks |= total(evaluate(world, frame, part.value))
-    return plain(as_name(marks) if len(node.values) > 1 else marks)
-
-
 def _walrus(world: World, frame: Frame, node: ast.NamedExpr) -> Thing:
     value = evaluate(world, frame, node.value)
     assign(world, frame, node.target, value)
@@ -473,20 +272,20 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[[World, Frame, Any], Thing]] = {
     ast.Attribute: _attribute,
     ast.Subscript: _subscript,
     ast.Call: _call,
-    ast.List: _sequence,
-    ast.Tuple: _sequence,
-    ast.Set: _set,
-    ast.Dict: _dict,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _comprehension,
-    ast.BinOp: _binary,
-    ast.UnaryOp: _unary,
-    ast.BoolOp: _boolean,
-    ast.Compare: _compare,
-    ast.IfExp: _conditional,
-    ast.JoinedStr: _text,
+    ast.List: displays.sequence_value,
+    ast.Tuple: displays.sequence_value,
+    ast.Set: displays.set_value,
+    ast.Dict: displays.dict_value,
+    ast.ListComp: displays.comprehension_value,
+    ast.SetComp: displays.comprehension_value,
+    ast.GeneratorExp: displays.comprehension_value,
+    ast.DictComp: displays.comprehension_value,
+    ast.BinOp: operators.binary_value,
+    ast.UnaryOp: operators.unary_value,
+    ast.BoolOp: operators.boolean_value,
+    ast.Compare: operators.compare_value,
+    ast.IfExp: operators.conditional_value,
+    ast.JoinedStr: operators.text_value,
     ast.NamedExpr: _walrus,
     ast.Yield: _yield,
     ast.YieldFrom: _yield_from,

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from twinrun.audit import (
     calls,
+    command_line,
+    container_calls,
+    dataset_sources,
     distributed,
     host_functions,
     keras_layers,
@@ -25,8 +28,11 @@ from twinrun.audit.values import Thing, join, plain, total
 
 _FAMILIES = (
     python_calls,
+    container_calls,
+    command_line,
     randomness,
     keras_layers,
+    dataset_sources,
     pipeline,
     host_functions,
     outside,
@@ -132,7 +138,7 @@ def _on(call: Call, receiver: Thing) -> Thing:
     if receiver.kind == "dataset":
         return pipeline.dataset_method(call)
     if receiver.kind in ("list", "tuple", "set", "dict", "generator"):
-        answer = python_calls.container_method(call)
+        answer = container_calls.container_method(call)
         if answer is not None:
             return answer
     typed = _TYPES.get(receiver.path) if receiver.kind == "object" else None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from twinrun.audit import calls
 from twinrun.audit.call import Arguments, Call, Handler
 from twinrun.audit.containers import element_of
+from twinrun.audit.dataset import dataset
 from twinrun.audit.marks import NONE, Marks
-from twinrun.audit.pipeline import dataset
 from twinrun.audit.values import Thing, total
 
 

@@ -1,141 +1,20 @@
-"""tf.data: unseeded shuffles (TW201), order given up (TW202), random state raced by parallel calls (TW203,
-TW204), and a cache that freezes random augmentation (TW107). A dataset counts as reaching training.
+"""The stages of tf.data: order given up (TW202), random state raced by parallel calls (TW203, TW204), and a
+cache that freezes random augmentation (TW107). A dataset counts as reaching training.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from twinrun.audit import calls, expressions
 from twinrun.audit.call import Arguments, Call, Handler
 from twinrun.audit.containers import element_of
-from twinrun.audit.marks import NONE, ORDER, VALUE, Marks, Origin
-from twinrun.audit.names import last
+from twinrun.audit.dataset import dataset, stages_of, stages_together
+from twinrun.audit.dataset_sources import mixed, shuffled, unordered
+from twinrun.audit.marks import NONE, ORDER, VALUE, Marks
 from twinrun.audit.values import MISSING, Thing, total
-from twinrun.audit.world import NUMPY, PYTHON, TENSORFLOW, Collector, Draw, Frame, World
-
-
-@dataclass(frozen=True, slots=True)
-class Stages:
-    """What is known of the stages behind a dataset."""
-
-    parallel: bool = False
-    unordered: tuple[Origin, ...] = ()
-    """Options that give up the order, waiting for a parallel stage to act on."""
-    random: tuple[Draw, ...] = ()
-    """Draws in mapped functions, for a cache that would freeze them."""
-
-
-def dataset(marks: Marks = NONE, stages: Stages | None = None) -> Thing:
-    return Thing("dataset", marks, ref=stages or Stages())
-
-
-def _stages(thing: Thing | None) -> Stages:
-    for each in thing.each() if thing is not None else ():
-        if isinstance(each.ref, Stages):
-            return each.ref
-    return Stages()
-
-
-def _from_data(call: Call) -> Thing:
-    """A dataset made of data in memory: the data reaches training."""
-    marks = call.spread
-    for value in call.args:
-        marks |= total(calls.iterated(call, value)) | total(value)
-    call.world.reach_dataset(marks, call.frame, call.node)
-    return dataset(frozenset((o, ORDER if mode != VALUE else mode) for o, mode in marks))
-
-
-# -- shuffles -----------------------------------------------------------------------------------------
-
-
-def _shuffle_marks(call: Call, seed_position: int | None, stream: str, seed_name: str = "seed") -> Marks:
-    """The marks of a shuffle: none when it has a seed or the stream behind it has."""
-    if call.given(seed_position, seed_name):
-        seed = call.argument(seed_position, seed_name)
-        marks = frozenset((o, ORDER) for o, _ in total(seed)) if seed is not None else NONE
-    else:
-        marks = call.world.draw(stream, "TW201", call.frame, call.node, kind="seed", mode=ORDER)
-    call.world.reach_dataset(marks, call.frame, call.node)
-    return marks
-
-
-def _shuffle(call: Call) -> Thing:
-    receiver = call.receiver or dataset()
-    return dataset(total(receiver) | _shuffle_marks(call, 1, TENSORFLOW), _stages(receiver))
-
-
-def _list_files(call: Call) -> Thing:
-    shuffle = call.argument(1, "shuffle")
-    marks = call.marks
-    if shuffle is None or shuffle.constant is None or shuffle.constant is True:
-        marks |= _shuffle_marks(call, 2, TENSORFLOW)
-    call.world.reach_dataset(call.marks, call.frame, call.node)
-    return dataset(marks)
-
-
-def _mixed(seed_position: int) -> Handler:
-    """Stages that choose at random: sampling from datasets, resampling, a dataset of random numbers."""
-
-    def handler(call: Call) -> Thing:
-        marks = call.marks | _shuffle_marks(call, seed_position, TENSORFLOW)
-        return dataset(marks | total(call.receiver) if call.receiver else marks, _stages(call.receiver))
-
-    return handler
-
-
-def _from_directory(call: Call) -> Thing:
-    """`keras.utils.image_dataset_from_directory` and kin: a missing seed comes from NumPy's stream."""
-    shuffle = call.argument(None, "shuffle")
-    by_default = last(call.path) != "timeseries_dataset_from_array"
-    shuffled = by_default if shuffle is None else shuffle.constant is True
-    marks = call.marks | (_shuffle_marks(call, None, NUMPY) if shuffled and not call.open else NONE)
-    subset = call.argument(None, "subset")
-    if subset is not None and subset.constant == "both":
-        return Thing("tuple", items=[dataset(marks), dataset(marks)])
-    return dataset(marks)
-
-
-def _split_dataset(call: Call) -> Thing:
-    shuffle = call.argument(None, "shuffle")
-    marks = call.marks
-    if shuffle is not None and shuffle.constant is True:
-        marks |= _shuffle_marks(call, None, PYTHON)
-    return Thing("tuple", items=[dataset(marks), dataset(marks)])
-
-
-def _csv(call: Call) -> Thing:
-    shuffle = call.argument(None, "shuffle")
-    marks = call.marks
-    if shuffle is None or shuffle.constant is True:
-        marks |= _shuffle_marks(call, None, TENSORFLOW, "shuffle_seed")
-    return dataset(marks)
-
-
-def _tfds_load(call: Call) -> Thing:
-    """`tfds.load(shuffle_files=True)` turns `deterministic` off unless a ReadConfig gives a seed."""
-    shuffle = call.argument(None, "shuffle_files")
-    made = dataset(call.marks, Stages(parallel=True))
-    if shuffle is not None and shuffle.constant is True and not call.given(None, "read_config"):
-        made.marks |= _unordered(call)
-    split = call.argument(1, "split")
-    whole = made
-    if split is not None and split.items:
-        whole = Thing("list", items=[made.copied() for _ in split.items])
-    with_info = call.argument(None, "with_info")
-    if with_info is not None and with_info.constant is True:
-        return Thing("tuple", items=[whole, Thing("object", path="tensorflow_datasets.info")])
-    return whole
-
-
-# -- order --------------------------------------------------------------------------------------------
-
-
-def _unordered(call: Call) -> Marks:
-    marks = frozenset({(call.world.origin("TW202", call.frame, call.node), ORDER)})
-    call.world.reach_dataset(marks, call.frame, call.node)
-    return marks
+from twinrun.audit.world import Collector, Frame, World
 
 
 def options_assigned(world: World, frame: Frame, target: ast.expr, value: Thing, node: ast.stmt) -> None:
@@ -156,7 +35,7 @@ def options_assigned(world: World, frame: Frame, target: ast.expr, value: Thing,
 
 def _with_options(call: Call) -> Thing:
     receiver = call.receiver or dataset()
-    stages = _stages(receiver)
+    stages = stages_of(receiver)
     given = call.argument(0, "options")
     found = given.attribute("(unordered)") if given is not None else None
     if found is not None:
@@ -166,7 +45,7 @@ def _with_options(call: Call) -> Thing:
 
 def _acted(call: Call, made: Thing) -> Thing:
     """Options that give up the order act once there is a parallel stage, before or after them."""
-    stages = _stages(made)
+    stages = stages_of(made)
     if stages.parallel:
         marks = frozenset((origin, ORDER) for origin in stages.unordered)
         call.world.reach_dataset(marks, call.frame, call.node)
@@ -188,7 +67,7 @@ def _mapped(call: Call) -> Thing:
     """`map`, `interleave` and every other stage that calls a function of the program."""
     receiver = call.receiver or dataset()
     marks = total(receiver)
-    stages = _stages(receiver)
+    stages = stages_of(receiver)
     parallel = _is_parallel(call)
     given = element_of(receiver)
     with call.world.collecting("map") as collector:
@@ -199,7 +78,7 @@ def _mapped(call: Call) -> Thing:
         _raced(call, collector)
         deterministic = call.argument((_PARALLEL_POSITION.get(call.path) or 98) + 1, "deterministic")
         if deterministic is not None and deterministic.constant is False:
-            marks |= _unordered(call)
+            marks |= unordered(call)
     drawn = tuple(draw for draw in collector.draws if draw.kind in ("op", "generator", "keras", "host"))
     stages = replace(stages, parallel=stages.parallel or parallel, random=(*stages.random, *drawn))
     call.world.reach_dataset(marks, call.frame, call.node)
@@ -252,7 +131,7 @@ def _raced(call: Call, collector: Collector) -> None:
 def _cache(call: Call) -> Thing:
     """A cache behind random augmentation replays the first epoch's augmentation in every epoch."""
     receiver = call.receiver or dataset()
-    stages = _stages(receiver)
+    stages = stages_of(receiver)
     if stages.random:
         origin = call.world.origin("TW107", call.frame, call.node)
         first = stages.random[0]
@@ -270,21 +149,15 @@ def _apply(call: Call) -> Thing:
         for each in value.each():
             if each.kind in ("function", "partial"):
                 return calls.call_thing(call.world, call.frame, call.node, each, Arguments([receiver]))
-    return dataset(total(receiver) | call.marks, _stages(receiver))
+    return dataset(total(receiver) | call.marks, stages_of(receiver))
 
 
 def _through(call: Call) -> Thing:
     """Stages that change neither order nor content: batch, repeat, take, prefetch, zip…"""
     receiver = call.receiver or dataset()
-    stages = _stages(receiver)
-    for value in call.everything:
-        other = _stages(value)
-        stages = replace(
-            stages,
-            parallel=stages.parallel or other.parallel or _is_parallel(call),
-            unordered=(*stages.unordered, *other.unordered),
-            random=(*stages.random, *other.random),
-        )
+    stages = stages_together([receiver, *call.everything])
+    if _is_parallel(call):
+        stages = replace(stages, parallel=True)
     return _acted(call, dataset(total(receiver) | call.marks, stages))
 
 
@@ -323,7 +196,7 @@ def _distributed(call: Call) -> Thing | None:
 
 
 _METHODS: dict[str, Handler] = {
-    "shuffle": _shuffle,
+    "shuffle": shuffled,
     "map": _mapped,
     "interleave": _mapped,
     "flat_map": _mapped,
@@ -332,37 +205,12 @@ _METHODS: dict[str, Handler] = {
     "map_with_legacy_function": _mapped,
     "group_by_window": _mapped,
     "take_while": _mapped,
-    "rejection_resample": _mixed(3),
+    "rejection_resample": mixed(3),
     "cache": _cache,
     "with_options": _with_options,
     "apply": _apply,
     "as_numpy_iterator": _values,
     "reduce": _mapped,
-}
-
-_DATASET = "tensorflow.data.Dataset."
-FUNCTIONS: dict[str, Handler] = {
-    f"{_DATASET}from_tensor_slices": _from_data,
-    f"{_DATASET}from_tensors": _from_data,
-    f"{_DATASET}range": lambda call: dataset(call.marks),
-    f"{_DATASET}list_files": _list_files,
-    f"{_DATASET}zip": _through,
-    f"{_DATASET}choose_from_datasets": _through,
-    f"{_DATASET}sample_from_datasets": _mixed(2),
-    f"{_DATASET}random": _mixed(0),
-    f"{_DATASET}load": _from_data,
-    "tensorflow.data.TFRecordDataset": _from_data,
-    "tensorflow.data.TextLineDataset": _from_data,
-    "tensorflow.data.FixedLengthRecordDataset": _from_data,
-    "tensorflow.data.experimental.CsvDataset": _from_data,
-    "tensorflow.data.experimental.make_csv_dataset": _csv,
-    "tensorflow.data.Options": lambda call: Thing("object", path="tensorflow.data.Options"),
-    "keras.utils.image_dataset_from_directory": _from_directory,
-    "keras.utils.text_dataset_from_directory": _from_directory,
-    "keras.utils.audio_dataset_from_directory": _from_directory,
-    "keras.utils.timeseries_dataset_from_array": _from_directory,
-    "keras.utils.split_dataset": _split_dataset,
-    "tensorflow_datasets.load": _tfds_load,
 }
 
 METHODS: dict[str, Handler] = {

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from twinrun.audit import calls, expressions, scope
 from twinrun.audit.call import Arguments, Call, Handler
-from twinrun.audit.containers import at, element_of, put_in, settled, spill, store
+from twinrun.audit.container_calls import update_from
+from twinrun.audit.containers import element_of, put_in, settled, spill, store
 from twinrun.audit.marks import (
     NONE,
     ORDER,
     VALUE,
     Marks,
     as_collection,
-    as_elements,
     as_name,
     as_value,
     elements_only,
     without_order,
 )
-from twinrun.audit.values import MISSING, Thing, constant, join, plain, total
+from twinrun.audit.values import Thing, constant, plain, total
 
 # -- functions ----------------------------------------------------------------------------------------
 
@@ -56,7 +56,7 @@ def _dict(call: Call) -> Thing:
     made = Thing("dict", call.spread)
     for given in call.args:
         if any(each.kind == "dict" for each in given.each()):
-            _update_from(made, given)
+            update_from(made, given)
         else:
             pair = calls.iterated(call, given)
             if pair.items is not None and len(pair.items) == 2:
@@ -66,15 +66,6 @@ def _dict(call: Call) -> Thing:
     for name, value in call.keywords.items():
         made.set_attribute(name, value)
     return made
-
-
-def _update_from(made: Thing, given: Thing) -> None:
-    for each in given.each():
-        made.marks |= each.marks
-        for name, value in (each.attributes or {}).items():
-            made.set_attribute(name, value)
-        if each.element is not None:
-            made.element = each.element if made.element is None else join((made.element, each.element))
 
 
 def _counted(call: Call) -> Thing:
@@ -201,181 +192,12 @@ def _copy(call: Call) -> Thing | None:
     return call.args[0].copied() if call.args else None
 
 
-def _parser(call: Call) -> Thing:
-    return Thing("object", path="argparse.ArgumentParser")
-
-
-def parser_method(call: Call) -> Thing:
-    """`argparse`: what an option is by default, and that it may be given on the command line instead."""
-    receiver = call.receiver or plain()
-    if call.path == "add_argument":
-        names = [arg.constant for arg in call.args if isinstance(arg.constant, str)]
-        chosen = call.keywords.get("dest")
-        name = chosen.constant if chosen is not None else max(names, key=len, default="").lstrip("-")
-        receiver.set_attribute(f"({str(name).replace('-', '_')})", _option(call, names))
-        return plain()
-    if call.path in ("parse_args", "parse_known_args"):
-        options = Thing("object", path="argparse.Namespace")
-        for name, value in (receiver.attributes or {}).items():
-            options.set_attribute(str(name).strip("()"), value)
-        return options if call.path == "parse_args" else Thing("tuple", items=[options, plain()])
-    if call.path in ("add_argument_group", "add_mutually_exclusive_group"):
-        return receiver
-    return plain(total(receiver))
-
-
-def _option(call: Call, names: list[str]) -> Thing:
-    """What an option comes to. When the command line is known, it is what stands there or the default."""
-    default = call.keywords.get("default", Thing(constant=None))
-    action = call.keywords.get("action")
-    if action is not None and action.constant in ("store_true", "store_false"):
-        default = constant(action.constant == "store_false")
-    given = call.world.arguments
-    if given is None or not names or not names[0].startswith("-"):
-        option = plain(total(default))
-        if default.constant is not None:
-            option.sure = "true" if default.constant is not MISSING and default.constant else "not none"
-        return option
-    if not any(_stands_for(word, name) for word in given for name in names):
-        return default
-    if action is not None:
-        return constant(action.constant != "store_false") if default.constant in (True, False) else plain()
-    option = plain()
-    option.sure = "not none"
-    return option
-
-
-def _stands_for(word: str, name: str) -> bool:
-    """Whether a word of the command line gives this option: spelled out, shortened, or with its value."""
-    word = word.partition("=")[0]
-    if name.startswith("--"):
-        return len(word) > 2 and name.startswith(word)
-    return word.startswith(name) and not word.startswith("--")
-
-
-# -- methods of containers ----------------------------------------------------------------------------
-
-
-def container_method(call: Call) -> Thing | None:
-    """A method of a list, tuple, set, dict or generator."""
-    handler = _METHODS.get(call.path)
-    return handler(call) if handler is not None else None
-
-
-def _holder(call: Call) -> Thing:
-    return call.receiver if call.receiver is not None else plain()
-
-
-def _append(call: Call) -> Thing:
-    if call.args:
-        holder, value = _holder(call), call.args[-1]
-        put_in(holder, value)
-        holder.mark(call.world.control)
-    return plain()
-
-
-def _extend(call: Call) -> Thing:
-    holder = _holder(call)
-    for given in call.args:
-        if any(each.kind == "dict" for each in holder.each()):
-            _update_from(holder, given)
-            continue
-        for each in holder.each():
-            spill(each)
-        put_in(holder, calls.iterated(call, given))
-        holder.mark(without_order(given.marks) | call.world.control)
-    return plain()
-
-
-def _pop(call: Call) -> Thing:
-    """Picks by position; of a set, whichever comes first."""
-    holder = _holder(call)
-    if holder.kind == "dict":
-        return _get(call)
-    element = calls.iterated(call, holder)
-    return element.marked(as_value(elements_only(element.marks)))
-
-
-def _index(call: Call) -> Thing:
-    """The place of something in an order."""
-    return plain(as_value(_holder(call).marks) | call.marks, numeric=True)
-
-
-def _get(call: Call) -> Thing:
-    holder = _holder(call)
-    key = call.args[0] if call.args else plain()
-    found = join(at(each, key) for each in holder.each())
-    return join((found, call.args[1])) if len(call.args) > 1 else found
-
-
-def _setdefault(call: Call) -> Thing:
-    if len(call.args) == 2:
-        store(_holder(call), call.args[0], call.args[1])
-    return _get(call)
-
-
-def _values_of(holder: Thing) -> Thing:
-    held = [each.element for each in holder.each() if each.element is not None]
-    held += [value for each in holder.each() for value in (each.attributes or {}).values()]
-    return join(held) if held else plain()
-
-
-def _values(call: Call) -> Thing:
-    holder = _holder(call)
-    return Thing("list", holder.marks, element=_values_of(holder))
-
-
-def _keys(call: Call) -> Thing:
-    return Thing("list", _holder(call).marks, element=plain())
-
-
-def _items(call: Call) -> Thing:
-    holder = _holder(call)
-    marks = as_elements(holder.marks)
-    pair = Thing(
-        "tuple", items=[plain(elements_only(marks)), _values_of(holder).marked(elements_only(marks))]
-    )
-    return Thing("list", holder.marks, element=pair)
-
-
-def _set_operation(call: Call) -> Thing:
-    holder = _holder(call)
-    numeric = holder.numeric and all(arg.numeric for arg in call.args)
-    return Thing("set", without_order(total(holder) | call.marks), numeric=numeric)
-
-
 def _join_text(call: Call) -> Thing | None:
     """`",".join(x)`: the text depends on the order."""
     holder = call.receiver
     if holder is None or not isinstance(holder.constant, str) or len(call.args) != 1:
         return None
     return plain(as_value(total(calls.iterated(call, call.args[0]))))
-
-
-_METHODS: dict[str, Handler] = {
-    **dict.fromkeys(("append", "appendleft", "add", "insert", "put"), _append),
-    **dict.fromkeys(("extend", "extendleft", "update"), _extend),
-    **dict.fromkeys(("pop", "popleft", "popitem"), _pop),
-    **dict.fromkeys(("remove", "discard", "clear", "reverse", "count", "issubset"), _nothing),
-    "index": _index,
-    "copy": lambda call: _holder(call).copied(),
-    "get": _get,
-    "setdefault": _setdefault,
-    "keys": _keys,
-    "values": _values,
-    "items": _items,
-    "most_common": _keys,
-    **dict.fromkeys(("union", "intersection", "difference", "symmetric_difference"), _set_operation),
-}
-
-
-def unknown_container_method(call: Call) -> Thing | None:
-    """`x.append(…)` on something that is not known: it holds what it was given."""
-    holder = call.receiver
-    if holder is None or holder.kind not in ("plain", "object"):
-        return None
-    holder.mark(frozenset((o, ORDER if m != VALUE else m) for o, m in call.marks) | call.world.control)
-    return plain()
 
 
 def _joined_path(call: Call) -> Thing:
@@ -439,13 +261,9 @@ FUNCTIONS: dict[str, Handler] = {
     "functools.wraps": lambda call: constant(None),
     "copy.copy": _copy,
     "copy.deepcopy": _copy,
-    "argparse.ArgumentParser": _parser,
 }
-
-TYPES: dict[str, Handler] = {"argparse.ArgumentParser": parser_method}
 
 METHODS: dict[str, Handler] = {
     "join": _join_text,
     "format": _formatted,
-    **dict.fromkeys(("append", "appendleft", "extend", "insert", "put"), unknown_container_method),
 }
