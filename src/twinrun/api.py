@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,9 @@ def check(
         module = True
     else:
         target = str(program)
+    for name, value, least in (("runs", runs, 2), ("steps", steps, 1), ("timeout", timeout, 0)):
+        if value is not None and not value >= least:
+            raise UsageError(f"{name} must be at least {least}, not {value}")
     options = CheckOptions(
         program=Program(target, tuple(arguments), module),
         runs=runs,
@@ -60,14 +64,18 @@ def compare(a: str | Path, b: str | Path, contract: str = "bitwise") -> CheckRes
 
 
 def _as_program(function: Callable[[], Any]) -> tuple[str, Sequence[str]]:
-    """A function is run in fresh interpreters, so it must be possible to import it there."""
+    """A function is run in fresh interpreters, so it must be possible to import it there: from where it was imported
+    here."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
     if module in (None, "__main__") or "<" in name:
         raise UsageError(
             f"{name or function!r} cannot be imported by a fresh interpreter",
             hint="define it at the top level of a module (not of the script itself), or give check() a path",
         )
-    return "twinrun.launch.call", (str(module), name)
+    file = getattr(sys.modules.get(str(module)), "__file__", None)
+    levels = str(module).count(".") + (Path(file or "").stem == "__init__")
+    root = str(Path(file).resolve().parents[levels]) if file else ""
+    return "twinrun.launch.call", (str(module), name, root)
 
 
 def _pin(pin: int | str | bool | None) -> Any:

@@ -118,8 +118,8 @@ def test_a_function_is_found_where_it_was_imported_from(here: Path, tmp_path: Pa
 def test_a_function_that_no_fresh_interpreter_could_import_is_refused() -> None:
     def local() -> None: ...
 
-    for function in (local, lambda: None, len):
-        with pytest.raises(UsageError, match="cannot be imported|takes no arguments|not a function"):
+    for function in (local, lambda: None):
+        with pytest.raises(UsageError, match="cannot be imported"):
             library.check(function, diagnose=False)
 
 
@@ -206,7 +206,7 @@ elif mode == "between":
         ("structure", 0, "mine/a/1"),
         ("function", 0, "mine"),
         ("training", 3, "inner"),
-        ("looping", 1, "in loop"),
+        ("looping", 2, "in loop"),  # the first time round it is multiplied by zero
         ("between", 3, "mine"),
     ],
 )

@@ -26,7 +26,7 @@ STEPS = {
     "iterator_inside_function": 6,
     "gan_in_one_function": 6,
     "accumulation": 3,
-    "mixed_float16": 12,
+    "mixed_float16": 10,  # the first two gradients overflow: no update is made, and the loss is scaled anew
     "strings_and_ragged": 4,
     "by_hand": 6,
     "mirrored": 12,

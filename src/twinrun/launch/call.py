@@ -1,4 +1,4 @@
-"""`python -m twinrun.launch.call MODULE FUNCTION`: how a function given to `twinrun.check` becomes a program."""
+"""`python -m twinrun.launch.call MODULE FUNCTION FOLDER`: how a function given to `twinrun.check` becomes a program."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from importlib import import_module
 
 
 def main() -> None:
-    module, name = sys.argv[1:3]
-    sys.path.insert(0, "")
+    module, name, folder = sys.argv[1:4]
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     target: object = import_module(module)
     for part in name.split("."):
         target = getattr(target, part)

@@ -30,6 +30,8 @@ def is_users(file: str) -> bool:
     if file.endswith(("__autograph_generated_file.py",)) or "__autograph_generated_file" in file:
         return False
     absolute = os.path.abspath(file)
+    if any(f"{os.sep}{name}{os.sep}" in absolute for name in ("site-packages", "dist-packages")):
+        return False  # of another environment too: PYTHONPATH may point there
     return not absolute.startswith(_library_roots()) and not absolute.startswith(_OURS)
 
 
