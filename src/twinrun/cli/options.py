@@ -175,12 +175,16 @@ def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def output_options(
-    formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github"),
+    formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github"), *, html: bool = True
 ) -> Callable[..., Any]:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        command = click.option(
-            "--html", metavar="FILE", envvar="TWINRUN_HTML", help="Write a report that opens in a browser."
-        )(command)
+        if html:
+            command = click.option(
+                "--html",
+                metavar="FILE",
+                envvar="TWINRUN_HTML",
+                help="Write a report that opens in a browser.",
+            )(command)
         command = click.option(
             "--output-file",
             metavar="FILE",

@@ -21,7 +21,7 @@ from twinrun.cli.options import (
     help="Keep the tensors themselves, so that two runs can be compared by value.",
 )
 @running_options
-@output_options(("text", "json"))
+@output_options(("text", "json"), html=False)
 @program_arguments
 @click.pass_context
 def run(ctx: click.Context, **given: object) -> None:
@@ -47,7 +47,6 @@ def run_verb(
     quiet: bool,
     output_format: str,
     output_file: str | None,
-    html: str | None,
 ) -> int:
     from twinrun.cli.progress import screen
     from twinrun.launch.run import RunOptions, run_once
