@@ -24,7 +24,7 @@ from twinrun.cli.options import (
 @output_options(("text", "json"), html=False)
 @program_arguments
 @click.pass_context
-def run(ctx: click.Context, **given: object) -> None:
+def run(ctx: click.Context, /, **given: object) -> None:
     """Run PROGRAM once, watched, and keep a recording that `twinrun diff` can compare.
 
     The exit code is the program's own, or 2 when it could not be watched.
