@@ -8,7 +8,7 @@ from twinrun.audit import calls, scope
 from twinrun.audit.call import Arguments
 from twinrun.audit.definitions import Class, Function
 from twinrun.audit.marks import NONE
-from twinrun.audit.program import Module, Problem, Sources, roots_of
+from twinrun.audit.program import Module, Problem, Sources
 from twinrun.audit.values import Thing, plain
 from twinrun.audit.world import LIBRARY_BUDGET, Frame, World
 
@@ -18,7 +18,7 @@ _ROUNDS = 4
 
 def follow_program(sources: Sources, entry: Module, arguments: tuple[str, ...] | None = None) -> World:
     """Execute a script from its first statement to its last, in the order Python would."""
-    world = World(sources, roots_of(entry.path), entry=entry, arguments=arguments)
+    world = World(sources, sources.roots(entry), entry=entry, arguments=arguments)
     try:
         frame = scope.module_frame(world, entry)
         for _ in range(_ROUNDS):
@@ -36,14 +36,14 @@ def follow_program(sources: Sources, entry: Module, arguments: tuple[str, ...] |
 
 def worth_following(sources: Sources, module: Module) -> bool:
     """Whether a program can hold a finding: something in it, or in a module of its own, trains."""
-    return any(each.may_train for each in sources.closure(module, roots_of(module.path)))
+    return any(each.may_train for each in sources.closure(module, sources.roots(module)))
 
 
 def worth_looking_into(sources: Sources, module: Module) -> bool:
     """The same for a file that others call: something varies, and something trains, in it or in a module of
     the program that it imports."""
     near = [module]
-    roots = roots_of(module.path)
+    roots = sources.roots(module)
     for name in module.imports:
         found = sources.find(name, roots) or sources.find(name.rpartition(".")[0], roots)
         if found is not None:
@@ -56,8 +56,8 @@ def follow_library(sources: Sources, module: Module, world: World | None = None)
 
     Streams may have been seeded by the caller, so only what is wrong whoever calls it can be found.
     """
-    world = world or World(sources, roots_of(module.path), library=True)
-    world.roots = roots_of(module.path)
+    world = world or World(sources, sources.roots(module), library=True)
+    world.roots = sources.roots(module)
     world.limit = world.work + LIBRARY_BUDGET
     try:
         frame = scope.module_frame(world, module)

@@ -86,7 +86,10 @@ def compare_value(world: World, frame: Frame, node: ast.Compare) -> Thing:
         decided = _decided(node.ops[0], left, rights[0])
         if decided is not None:
             return constant(decided)
-    marks = NONE.union(total(left), *(total(right) for right in rights))
+    if all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
+        return plain(numeric=True)  # which object it is, not what it holds
+    # Whether a key is in a mapping does not depend on what it is mapped to.
+    marks = NONE.union(total(left), *(r.marks if r.kind == "dict" else total(r) for r in rights))
     return plain(without_collection_order(marks), numeric=True)
 
 

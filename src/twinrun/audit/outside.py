@@ -70,7 +70,7 @@ def _replaced(call: Call) -> Thing:
     return plain()
 
 
-_FOLDERS = "(the folders of a walk)"
+_WALK, _FOLDERS = "(a walk)", "(the folders of a walk)"
 
 # -- listings -----------------------------------------------------------------------------------------
 
@@ -86,7 +86,11 @@ def _walk(call: Call) -> Thing:
     listed = frozenset({(call.world.origin("TW302", call.frame, call.node, part="files"), ORDER)})
     folders = Thing("list", walked, element=plain(), path=_FOLDERS)
     entry = Thing("tuple", items=[plain(call.marks), folders, Thing("list", listed, element=plain())])
-    return Thing("list", walked, element=entry)
+    return Thing("list", walked, element=entry, path=_WALK)
+
+
+def is_walk(thing: Thing) -> bool:
+    return thing.path == _WALK
 
 
 def sorted_in_place(thing: Thing) -> None:

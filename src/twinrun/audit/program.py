@@ -192,12 +192,14 @@ class Roots:
 
     `beside` is the folder of the script, where python looks first. When the script lies in a package, `above`
     is the folder that holds the outermost package, and only `package` itself is looked for there: its
-    neighbours (think of site-packages) are not the program's own.
+    neighbours (think of site-packages) are not the program's own. `also` are folders of the user's project,
+    which python may have been told of in ways that cannot be seen here.
     """
 
     beside: str
     above: str | None = None
     package: str | None = None
+    also: tuple[str, ...] = ()
 
     def folders(self, dotted: str) -> Iterator[str]:
         top = root(dotted)
@@ -205,12 +207,16 @@ class Roots:
             yield self.beside
         if self.above is not None and top == self.package:
             yield self.above
+        if top not in sys.stdlib_module_names:
+            yield from self.also
 
 
 @dataclass(eq=False)
 class Sources:
     """The files of one audit: each is read and parsed once, whoever imports it."""
 
+    also: tuple[str, ...] = ()
+    """Folders of the user's project, where imports are looked for last."""
     problems: list[Problem] = field(default_factory=list)
     _by_path: dict[str, Module | None] = field(default_factory=dict)
     _found: dict[tuple[str, Roots], Module | None] = field(default_factory=dict)
@@ -245,6 +251,10 @@ class Sources:
             self.problems.append(Problem(shown, f"cannot be parsed: {error}"))
             return None
         return Module(name or dotted_name(path), path, shown, tree, source)
+
+    def roots(self, module: Module) -> Roots:
+        """Where the imports of a module are looked for, when it is the one that is run."""
+        return roots_of(module.path, self.also)
 
     def find(self, dotted: str, roots: Roots) -> Module | None:
         """The program's own module of this name, looked for where python would look."""
@@ -307,10 +317,16 @@ def dotted_name(path: Path) -> str:
     return ".".join(parts) or path.stem
 
 
-def roots_of(path: Path) -> Roots:
+def roots_of(path: Path, also: tuple[str, ...] = ()) -> Roots:
     """Where the imports of a file are looked for."""
     beside = folder = path.parent
     package = None
     while (folder / "__init__.py").is_file() and folder != folder.parent:
         package, folder = folder.name, folder.parent
-    return Roots(str(beside)) if package is None else Roots(str(beside), str(folder), package)
+    return Roots(str(beside), str(folder) if package is not None else None, package, also)
+
+
+def project_folders(*folders: Path) -> tuple[str, ...]:
+    """The folders of a project in which its packages lie; a package itself is none."""
+    found = [inner for folder in folders for inner in (folder, folder / "src")]
+    return tuple(dict.fromkeys(str(f) for f in found if f.is_dir() and not (f / "__init__.py").exists()))

@@ -17,6 +17,7 @@ from twinrun.audit.marks import (
     elements_only,
     without_order,
 )
+from twinrun.audit.outside import is_walk
 from twinrun.audit.values import Thing, constant, plain, total
 
 # -- functions ----------------------------------------------------------------------------------------
@@ -113,8 +114,10 @@ def _reduced(call: Call) -> Thing:
 def _next(call: Call) -> Thing:
     if not call.args:
         return plain()
+    if is_walk(call.args[0]):  # what comes first is always the folder the walk starts from
+        return call.args[0].element or plain()
     element = calls.iterated(call, call.args[0])
-    return element.marked(as_value(total(element)))
+    return element.marked(as_value(elements_only(element.marks)))
 
 
 def _map(call: Call) -> Thing:

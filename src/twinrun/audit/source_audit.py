@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twinrun.audit.follow import follow_library, follow_program, worth_following, worth_looking_into
-from twinrun.audit.program import Module, Problem, Sources, python_files, shown_path
+from twinrun.audit.program import Module, Problem, Sources, project_folders, python_files, shown_path
 from twinrun.audit.report import Reported, fold, reported
 from twinrun.audit.world import World
 from twinrun.errors import ProgramNotFound
@@ -40,7 +40,9 @@ def audit_source(paths: Sequence[str | Path], arguments: Sequence[str] | None = 
     `arguments` are the words that follow a program on its command line, when they are known: options then
     have the values they would have in that run.
     """
-    sources = Sources()
+    here = Path.cwd()
+    folders = [path for path in map(Path, paths) if path.is_dir()]
+    sources = Sources(project_folders(*(folder.absolute() for folder in folders), here))
     worlds: list[World] = []
     with _deep_recursion(), _no_collection():
         for path in map(Path, paths):
@@ -89,6 +91,9 @@ def _gathered(sources: Sources, worlds: Sequence[World]) -> SourceAudit:
     kept: list[Reported] = []
     silenced: list[tuple[Finding, str]] = []
     for each in found.values():
+        if not _may_silence(texts.get(each.finding.file or "")):
+            kept.append(each)
+            continue
         sifted = sift([each.finding], lambda file: _text(texts, file))
         silenced.extend(sifted.silenced)
         kept.extend(replace(each, finding=finding) for finding in sifted.kept)
@@ -100,6 +105,11 @@ def _gathered(sources: Sources, worlds: Sequence[World]) -> SourceAudit:
         fixes.extend([fix] if fix is not None else [])
     read = sorted(module.shown for module in sources.modules)
     return SourceAudit(tuple(findings), tuple(read), tuple(problems), tuple(silenced), tuple(fixes))
+
+
+def _may_silence(module: Module | None) -> bool:
+    """To find the statement a comment belongs to, the file is parsed again: only where there is a comment."""
+    return module is not None and module.mentions("twinrun")
 
 
 def _fix(modules: dict[str, Module], each: Reported) -> Fix | None:
