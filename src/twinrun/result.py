@@ -39,6 +39,7 @@ class CheckResult:
     recordings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     output_tail: str | None = None
+    jostled: bool = False  # races were provoked
     ledgers: tuple[list[dict[str, Any]], ...] = field(default=(), repr=False)  # of each twin, for the diagnosis
 
     @property

@@ -33,7 +33,9 @@ def suspected(
 ) -> list[tuple[str, int | None]]:
     nothing = Source(Program("/nowhere/train.py"))
     evidence = Evidence(Difference(step, phase, "x"), side_by_side(a, b))
-    return [(candidate.code, candidate.line) for candidate in candidates(evidence, nothing)]
+    found = candidates(evidence, nothing)
+    assert found[-1].kind == "hash-unseen"  # always tried, last: no ledger sees the order of a set
+    return [(candidate.code, candidate.line) for candidate in found[:-1]]
 
 
 @pytest.mark.parametrize(

@@ -233,11 +233,14 @@ def _hash_order(evidence: Evidence, source: Source) -> Iterator[Candidate]:
     if os.environ.get("PYTHONHASHSEED", "random") != "random":
         return
     places = source.hash_order()
-    file, line, what = places[0] if places else (None, None, "")
-    notes = tuple(f"{text} at {relative(f)}:{n}" for f, n, text in places[:4])
-    if places:
-        yield Candidate("TW301", "hash", "the order of a set, or a value of hash(), differs from process to process", (), file, line,
-                        notes=notes, settings={"environment": {"PYTHONHASHSEED": "0"}}, shown="with PYTHONHASHSEED=0")  # fmt: skip
+    # Without a place it is tried all the same, last: no ledger sees the order of a set.
+    file, line, _ = places[0] if places else (None, None, "")
+    yield Candidate(
+        "TW301", "hash" if places else "hash-unseen",
+        "the order of a set, or a value of hash(), differs from process to process", (), file, line,
+        notes=tuple(f"{text} at {relative(f)}:{n}" for f, n, text in places[:4]),
+        settings={"environment": {"PYTHONHASHSEED": "0"}}, shown="with PYTHONHASHSEED=0",
+    )  # fmt: skip
 
 
 def _dates(source: Source) -> Iterator[Candidate]:

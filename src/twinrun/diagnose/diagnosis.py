@@ -56,7 +56,8 @@ def _laboratory(
     options: CheckOptions, result: CheckResult, evidence: Evidence, screen: Screen, budget: float
 ) -> Laboratory:
     folder = Path(result.recordings[0]).parent / "experiments" if result.recordings else Path("experiments")
-    plain = replace(options, runs=2, detail=False, folder=None)
+    # What showed only when it was provoked is provoked in the experiments too.
+    plain = replace(options, runs=2, detail=False, folder=None, jostle=result.jostled)
     return Laboratory(plain, screen, budget, folder, steps=evidence.first.step + MARGIN)
 
 

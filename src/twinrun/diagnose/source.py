@@ -89,8 +89,12 @@ def _is_set(node: ast.AST, names: set[str]) -> bool:
         return node.id in names
     if isinstance(node, ast.Attribute):
         return node.attr in names
+    if isinstance(node, ast.Subscript):  # a set kept in a dictionary or a list
+        return _is_set_of_sets(node.value, names)
     if isinstance(node, ast.Call):
         called = node.func
+        if isinstance(called, ast.Attribute) and called.attr in ("get", "setdefault", "pop") and node.args:
+            return _is_set_of_sets(called.value, names)
         if isinstance(called, ast.Name):
             return called.id in ("set", "frozenset")
         return isinstance(called, ast.Attribute) and called.attr in (
@@ -104,27 +108,46 @@ def _is_set(node: ast.AST, names: set[str]) -> bool:
     return False
 
 
+def _is_set_of_sets(node: ast.AST, names: set[str]) -> bool:
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+    return name is not None and f"{name}[]" in names
+
+
+def _holds_sets(node: ast.AST, names: set[str]) -> bool:
+    """A dictionary or list whose members are sets, as far as can be read."""
+    if isinstance(node, ast.DictComp):
+        return _is_set(node.value, names)
+    if isinstance(node, ast.Dict):
+        return any(value is not None and _is_set(value, names) for value in node.values)
+    if isinstance(node, ast.List):
+        return any(_is_set(member, names) for member in node.elts)
+    if isinstance(node, ast.ListComp):
+        return _is_set(node.elt, names)
+    if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+        called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        return called == "defaultdict" and any(isinstance(a, ast.Name) and a.id in ("set", "frozenset") for a in node.args)
+    return False
+
+
 def _set_names(tree: ast.AST) -> set[str]:
     """Names and attributes that a set is ever assigned to."""
     names: set[str] = set()
     for _ in range(2):  # a name may get its set from another name
         for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and _is_set(node.value, names):
-                targets = node.targets
-            elif isinstance(node, ast.AnnAssign) and node.value is not None and _is_set(node.value, names):
-                targets = [node.target]
-            elif isinstance(node, ast.FunctionDef) and any(
-                isinstance(inner, ast.Return) and inner.value is not None and _is_set(inner.value, names)
-                for inner in ast.walk(node)
-            ):
-                continue
+            if isinstance(node, ast.Assign):
+                targets, value = node.targets, node.value
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                targets, value = [node.target], node.value
             else:
+                continue
+            mark = "" if _is_set(value, names) else "[]" if _holds_sets(value, names) else None
+            if mark is None:
                 continue
             for target in targets:
                 if isinstance(target, ast.Name):
-                    names.add(target.id)
+                    names.add(target.id + mark)
                 elif isinstance(target, ast.Attribute):
-                    names.add(target.attr)
+                    names.add(target.attr + mark)
     return names
 
 

@@ -58,5 +58,5 @@ def fix_for(code: str, file: str | None, line: int | None) -> str:
             proposed = propose(code, file, line, source)
             if proposed is not None:
                 note = f"{proposed.note}\n" if proposed.note else ""
-                return f"{note}- {proposed.before.strip()}\n+ {proposed.after.strip()}"
+                return f"{note}{proposed.changes()}"
     return lookup(code).advice

@@ -40,6 +40,7 @@ class CheckOptions:
     ledger: bool = True
     folder: str | None = None
     experiment: dict[str, Any] = field(default_factory=dict)
+    jostle: bool = False  # push the threads of all twins but the first about, so that races show
     before_twin: Callable[[], None] | None = None  # an experiment may put the outside world back first
 
 
@@ -72,6 +73,8 @@ def run_check(
             result = replace(result, notes=(*said, *result.notes))
         if result.verdict == REPEATS and check.changed_inputs() and not options.sequential:
             result = _one_after_the_other(check, options)
+        if result.verdict == REPEATS and not options.jostle and (racing := check.racing()):
+            result = _jostled(check, options, racing)
     finally:
         check.screen.close()
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
@@ -89,6 +92,14 @@ def _one_after_the_other(check: _Check, options: CheckOptions) -> CheckResult:
     return replace(result, notes=(note, *result.notes))
 
 
+def _jostled(check: _Check, options: CheckOptions, racing: str) -> CheckResult:
+    """Something in the program may race, and did not show. Once more, with the threads of one twin pushed about."""
+    again = _Check(replace(options, jostle=True), check.folder / "jostled", check.screen, check.when_held)
+    result = again.sequential() if options.sequential else again.parallel()
+    note = f"{racing}: checked once more with the threads of one twin pushed from core to core"
+    return replace(result, jostled=True, notes=(note, *result.notes))
+
+
 class _Check:
     def __init__(self, options: CheckOptions, folder: Path, screen: Screen, when_held: Held | None) -> None:
         self.options = options
@@ -102,6 +113,16 @@ class _Check:
 
     def changed_inputs(self) -> list[str]:
         return sorted({path for facts in self.facts for path in facts.get("changed_inputs", [])})
+
+    def racing(self) -> str | None:
+        """A place where the program gives up order or lets several threads meet, as the ledger has it."""
+        for row in (row for facts in self.facts for row in facts.get("ledger", [])):
+            place = f"{Path(row['file']).name}:{row['line']}"
+            if row["kind"] == "parallel" and (row["seeded"] == "False" or row["inside"]):
+                return f"{row['what']} at {place} may race"
+            if row["kind"] in ("loader", "thread"):
+                return f"{row['what']} runs in several threads ({place})"
+        return None
 
     def start(self, number: int, **settings: Any) -> Twin:
         options = self.options
@@ -118,7 +139,7 @@ class _Check:
         return Twin(
             self.names[number], options.program, self.folder / self.names[number],
             stdin=self.stdin, environment=environment,
-            steps=options.steps, ledger=options.ledger, experiment=options.experiment,
+            steps=options.steps, ledger=options.ledger, experiment={**options.experiment, "jostle": options.jostle and number > 0},
             varied=varied.settings, pin=options.pin.as_json() if options.pin is not None else None,
             **{"detail": options.detail, **settings},
         )  # fmt: skip

@@ -100,6 +100,10 @@ class Watch:
             if self.spec.keep_values:
                 self._keep_values()
             self.frames += 1
+            if self.frames == 1 and self.spec.experiment.get("jostle"):
+                from twinrun.launch.jostle import jostle
+
+                jostle()
             self._owed = self.spec.lockstep
             if self.spec.steps is not None and self.step >= self.spec.steps and span:
                 self._stop_here()

@@ -3,10 +3,14 @@ Each can be made steady at one call site, for an experiment. Every patch here is
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import numpy as np
+import tensorflow as tf
 from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.eager import context
 from tensorflow.python.ops import gen_random_ops, gen_stateless_random_ops_v2, script_ops, stateful_random_ops
@@ -14,6 +18,7 @@ from tensorflow.python.ops import gen_random_ops, gen_stateless_random_ops_v2, s
 from twinrun.adapters.tensorflow.tensors import as_array
 from twinrun.launch.ledger.book import Book, autograph_origin, caller
 
+_entropy = getattr(os.urandom, "__wrapped__", os.urandom)
 _RANDOM_OPS = (
     "random_uniform", "random_uniform_int", "random_standard_normal", "truncated_normal", "random_shuffle",
     "multinomial", "random_gamma", "random_poisson", "random_poisson_v2", "parameterized_truncated_normal",
@@ -181,6 +186,8 @@ def _parallel_stage(book: Book, name: str, original: Callable[..., Any]) -> Call
         elif book.steady("order", who) is not None:
             kwargs["deterministic"] = True
         function = args[0] if args and callable(args[0]) else kwargs.get("map_func")
+        if book.watch.spec.experiment.get("jostle") and args and callable(args[0]):
+            args = (_with_naps(args[0]), *args[1:])
         label = getattr(function, "__name__", "")
         before = book.order
         result = original(self, *args, **kwargs)
@@ -197,6 +204,27 @@ def _parallel_stage(book: Book, name: str, original: Callable[..., Any]) -> Call
 
     stage.__name__, stage.__doc__ = name, original.__doc__
     return stage
+
+
+def _with_naps(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, each call of which takes a moment longer or shorter: in what order calls end must not matter."""
+
+    def napping(*element: Any) -> Any:
+        nap = tf.numpy_function(_nap, [], tf.int64)
+        with tf.control_dependencies([nap]):
+            element = tf.nest.map_structure(_after, element)
+            return function(*element)
+
+    return napping
+
+
+def _nap() -> Any:
+    time.sleep(int.from_bytes(_entropy(1), "little") * 1e-5)
+    return np.int64(0)
+
+
+def _after(leaf: Any) -> Any:
+    return tf.identity(leaf) if isinstance(leaf, tf.Tensor) and leaf.dtype not in (tf.variant, tf.resource) else leaf
 
 
 def _with_options(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:

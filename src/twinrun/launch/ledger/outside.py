@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import random
 import re
 import secrets
 import sys
@@ -55,7 +56,9 @@ def _entropy(book: Book) -> None:
         book.note(kind, who, _entropy_name(who), data)
         return data
 
+    noted_urandom.__wrapped__ = urandom  # type: ignore[attr-defined]
     os.urandom = noted_urandom
+    random._urandom = noted_urandom  # type: ignore[attr-defined]  # SystemRandom's own copy
     # NumPy keeps the function that it finds here at its import, for generators that get no seed.
     _randbits.append(secrets.randbits)
     secrets.randbits = randbits(book, "generator", "an unseeded NumPy generator")
@@ -69,21 +72,22 @@ def randbits(book: Book, kind: str, what: str) -> Callable[[int], int]:
     original = _randbits[0]
 
     def noted(k: int) -> int:
-        if kind == "generator" and not numpy_ready:
-            return original(
-                k
-            )  # NumPy seeding its global stream, at its import: draws from that are noted as such
+        importing = not numpy_ready and "numpy.random" in sys.modules
+        if kind == "generator" and importing:
+            return original(k)  # NumPy seeding its global stream, at its import: draws from that are noted as such
         who = caller()
         if who is not None and _SEEDED_STATE.search(linecache.getline(who.file, who.line)):
             return original(k)
-        number = book.steady(kind, who)
+        # Before NumPy's random part is there, nobody but the user can be asking.
+        asked, call = (kind, what) if numpy_ready else ("entropy", "secrets.randbits")
+        number = book.steady(asked, who)
         value = (
             original(k)
             if number is None
             else int.from_bytes(_stretched(number, (k + 7) // 8), "little") >> (-k % 8)
         )
         if who is not None and who.via in _ENTROPY_ROADS:
-            book.note(kind, who, what, str(value).encode())
+            book.note(asked, who, call, str(value).encode())
         return value
 
     return noted
