@@ -38,9 +38,16 @@ for _ in range(400):
 
 
 def step_time(program: Path, ledger: bool, folder: Path) -> float:
-    result = run_check(CheckOptions(Program(str(program)), ledger=ledger, sequential=True, folder=str(folder)))
+    result = run_check(
+        CheckOptions(Program(str(program)), ledger=ledger, sequential=True, folder=str(folder))
+    )
     assert result.verdict == "repeats", result
-    seconds = [frame.seconds for name in result.recordings for frame in list(Reader(Path(name)).frames())[SKIPPED:] if frame.span]
+    seconds = [
+        frame.seconds
+        for name in result.recordings
+        for frame in list(Reader(Path(name)).frames())[SKIPPED:]
+        if frame.span
+    ]
     return statistics.median(seconds)
 
 
@@ -55,7 +62,9 @@ def main() -> None:
                 without = step_time(program, False, Path(place) / f"{name}-{turn}-without")
                 ratios.append(with_ledger / without)
             spread = f"{min(ratios):.3f} to {max(ratios):.3f}"
-            print(f"{name}: with the ledger / without: {statistics.median(ratios):.3f} ({spread}, {ROUNDS} rounds)")
+            print(
+                f"{name}: with the ledger / without: {statistics.median(ratios):.3f} ({spread}, {ROUNDS} rounds)"
+            )
 
 
 if __name__ == "__main__":

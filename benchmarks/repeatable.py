@@ -1,8 +1,8 @@
 """What `repeatable` costs: elements per second over the original pipeline's, side by side in one run.
 
-An image pipeline (shuffle, decode, random augmentation with num_parallel_calls=2, batch, prefetch), the same made
-repeatable, and the original under op determinism, which runs such a map one call at a time. Rounds are interleaved, so
-that a busy machine is busy for all of them; the ratio is the median over rounds.
+An image pipeline (shuffle, decode, random augmentation with num_parallel_calls=2, batch, prefetch), the same
+made repeatable, and the original under op determinism, which runs such a map one call at a time. Rounds are
+interleaved, so that a busy machine is busy for all of them; the ratio is the median over rounds.
 
     python benchmarks/repeatable.py [--rounds 7] [--images 2000]
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def compare(a: str | Path, b: str | Path, contract: str = "bitwise") -> CheckRes
     return compare_recordings(Path(a), Path(b), parse_contract(contract))
 
 
-def _as_program(function: Callable[[], Any]) -> tuple[str, Sequence[str]]:
+def _as_program(function: Callable[[], Any]) -> tuple[str, tuple[str, ...]]:
     """A function is run in fresh interpreters, so it must be possible to import it there: from where it was imported
     here."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")

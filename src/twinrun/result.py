@@ -40,7 +40,9 @@ class CheckResult:
     notes: tuple[str, ...] = ()
     output_tail: str | None = None
     jostled: bool = False  # races were provoked
-    ledgers: tuple[list[dict[str, Any]], ...] = field(default=(), repr=False)  # of each twin, for the diagnosis
+    ledgers: tuple[list[dict[str, Any]], ...] = field(
+        default=(), repr=False
+    )  # of each twin, for the diagnosis
 
     @property
     def exit_code(self) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from support import start, twinrun, write
 
 # A program with children of every usual kind, each of which carries a word by which it can be found again. It never
@@ -78,7 +79,9 @@ def family(tmp_path: Path) -> tuple[Path, Path, str]:
 
 @pytest.mark.parametrize("verb", ["check", "run"])
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
-def test_nothing_is_left_when_the_command_is_stopped(family: tuple[Path, Path, str], how: str, verb: str) -> None:
+def test_nothing_is_left_when_the_command_is_stopped(
+    family: tuple[Path, Path, str], how: str, verb: str
+) -> None:
     program, ready, word = family
     command = start(verb, program, word, ready, "stay")
     groups = started(ready, 2 if verb == "check" else 1)

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from support import COMMAND, check, environment, outputs, python, twinrun, write
 
 PROBE = "import sys, json, twinrun\nprint(json.dumps(sys.argv[1:]))\ntwinrun.probe('x', [1, 2])\n"
@@ -26,10 +27,24 @@ except SystemExit as end:
     assert end.code == 0, end.code
 print("\\nmodules:", ",".join(sorted(sys.modules)))
 """
-HEAVY = {"numpy", "tensorflow", "keras", "tf_keras", "torch", "jax", "rich", "ml_dtypes", "safetensors", "sqlite3", "jinja2"}
+HEAVY = {
+    "numpy",
+    "tensorflow",
+    "keras",
+    "tf_keras",
+    "torch",
+    "jax",
+    "rich",
+    "ml_dtypes",
+    "safetensors",
+    "sqlite3",
+    "jinja2",
+}
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["check", "--help"], ["run", "--help"], ["diff", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["check", "--help"], ["run", "--help"], ["diff", "--help"]]
+)
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     said, _, modules = python("-c", _IMPORTS, *words).out.rpartition("modules: ")
     assert said.strip() and not HEAVY & set(modules.strip().split(","))
@@ -103,13 +118,21 @@ def test_flags_come_before_variables_and_variables_before_the_project_file(tmp_p
     assert (found["runs"], found["contract"]) == (3, "ulp=3")
     assert found["recordings"][0] == str(tmp_path / "other" / "A")
     variables["TWINRUN_DIR"] = str(tmp_path / "third")
-    found = twinrun("check", "--runs", "2", "--contract", "ulp=4", "--vary", "load", program, cwd=tmp_path, env=variables).document
+    found = twinrun(
+        "check", "--runs", "2", "--contract", "ulp=4", "--vary", "load", program, cwd=tmp_path, env=variables
+    ).document
     assert (found["runs"], found["contract"], found["varied"]) == (2, "ulp=4", ["load"])
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
-    [("rnus = 3", "rnus"), ("runs = 1", "runs"), ("runs = 'many'", "runs"), ("contract = 'nearly'", "nearly"), ("pin = 'x'", "'x'")],
+    [
+        ("rnus = 3", "rnus"),
+        ("runs = 1", "runs"),
+        ("runs = 'many'", "runs"),
+        ("contract = 'nearly'", "nearly"),
+        ("pin = 'x'", "'x'"),
+    ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(tmp_path: Path, line: str, says: str) -> None:
     write(tmp_path, f"[tool.twinrun]\n{line}\n", "pyproject.toml")
@@ -117,7 +140,9 @@ def test_a_setting_that_makes_no_sense_is_refused(tmp_path: Path, line: str, say
     assert answer.code == 2 and says in answer.message
 
 
-@pytest.mark.parametrize(("value", "pinned"), [("true", True), ("7", True), ("'7,strict'", True), ("false", False)])
+@pytest.mark.parametrize(
+    ("value", "pinned"), [("true", True), ("7", True), ("'7,strict'", True), ("false", False)]
+)
 def test_pin_in_the_project_file(tmp_path: Path, value: str, pinned: bool) -> None:
     write(tmp_path, f"[tool.twinrun]\npin = {value}\n", "pyproject.toml")
     program = write(tmp_path, PROBE + "import os\nprint('PYTHONHASHSEED' in os.environ)")
@@ -129,7 +154,11 @@ def on_a_terminal(*words: str | Path, **env: str | None) -> str:
     """What the command shows on a terminal, both streams."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, *map(str, words)], stdin=theirs, stdout=theirs, stderr=theirs, env=environment(TERM="xterm", **env)
+        [*COMMAND, *map(str, words)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(TERM="xterm", **env),
     )
     os.close(theirs)
     shown = b""

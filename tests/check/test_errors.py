@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import BY_HAND, COMMAND, FIRST, Answer, check, environment, twinrun, write
 
+from support import BY_HAND, COMMAND, FIRST, Answer, check, environment, twinrun, write
 from twinrun.recording.frame import Frame, Layout, pack
 from twinrun.recording.manifest import FILE, Manifest
 from twinrun.recording.store import Writer
@@ -55,7 +55,9 @@ def test_a_folder_without_a_main_file(tmp_path: Path) -> None:
 
 
 def test_no_such_module(tmp_path: Path) -> None:
-    assert "no module named no_such_module" in refused(twinrun("check", "-m", "no_such_module.train", cwd=tmp_path))
+    assert "no module named no_such_module" in refused(
+        twinrun("check", "-m", "no_such_module.train", cwd=tmp_path)
+    )
 
 
 def test_no_such_module_inside_a_package_that_is_there(tmp_path: Path) -> None:
@@ -84,12 +86,16 @@ def test_the_last_words_are_shown_to_a_reader_too(tmp_path: Path) -> None:
     assert "RuntimeError: too bad" in answer.out
 
 
-RAISES = FIRST + BY_HAND + """
+RAISES = (
+    FIRST
+    + BY_HAND
+    + """
 def each(step):
     if step == 5 and (sys.argv[1] == "both" or first()):
         raise ValueError("broke down")
 train(8, each)
 """
+)
 
 
 @pytest.mark.parametrize("where", ["both", "one"])
@@ -103,7 +109,10 @@ def test_a_program_that_raises_at_step_5(tmp_path: Path, where: str) -> None:
 
 
 def test_a_program_that_ends_with_another_exit_code(tmp_path: Path) -> None:
-    assert undecided(check(write(tmp_path, PROBE + "raise SystemExit(3)"))) == "the program ended with exit code 3"
+    assert (
+        undecided(check(write(tmp_path, PROBE + "raise SystemExit(3)")))
+        == "the program ended with exit code 3"
+    )
 
 
 def test_a_program_that_is_killed(tmp_path: Path) -> None:
@@ -238,7 +247,9 @@ def test_a_place_that_is_taken(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_without_permission(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o500)
-    assert "ermission" in refused(twinrun("check", "--dir", tmp_path / "closed" / "x", write(tmp_path, PROBE)))
+    assert "ermission" in refused(
+        twinrun("check", "--dir", tmp_path / "closed" / "x", write(tmp_path, PROBE))
+    )
 
 
 def limited(size: int, *words: str | Path) -> Answer:
@@ -313,4 +324,9 @@ def test_a_project_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_help_of_a_broken_installation_is_not_needed() -> None:
-    assert subprocess.run([sys.executable, "-m", "twinrun", "nonsense"], capture_output=True, check=False).returncode == 2
+    assert (
+        subprocess.run(
+            [sys.executable, "-m", "twinrun", "nonsense"], capture_output=True, check=False
+        ).returncode
+        == 2
+    )

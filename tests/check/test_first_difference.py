@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support import BY_HAND, FIRST, check, twinrun, write
 
 FLIP = """
@@ -24,7 +25,10 @@ def found(program: Path, marker: Path, *options: str) -> dict[str, Any]:
     return {"compared": answer.document["steps_compared"], **first}
 
 
-KERAS = FIRST + FLIP + """
+KERAS = (
+    FIRST
+    + FLIP
+    + """
 import keras
 keras.utils.set_random_seed(3)
 model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(2)])
@@ -32,8 +36,11 @@ model.layers[0].name, model.layers[1].name
 model.compile("adam", "mse")
 odd = first()
 """
+)
 
-CALLBACK = KERAS + """
+CALLBACK = (
+    KERAS
+    + """
 class Flip(keras.callbacks.Callback):
     seen = 0
     def on_train_batch_end(self, batch, logs=None):
@@ -44,8 +51,11 @@ class Flip(keras.callbacks.Callback):
 x = np.random.default_rng(0).normal(size=(160, 4)).astype("float32")
 model.fit(x, x[:, :2], batch_size=4, epochs=1, shuffle=False, verbose=0, callbacks=[Flip()])
 """
+)
 
-LOOP = KERAS + """
+LOOP = (
+    KERAS
+    + """
 optimizer = keras.optimizers.Adam()
 import tensorflow as tf
 @tf.function
@@ -61,6 +71,7 @@ for number in range(1, 41):
         kernel = model.layers[1].kernel
         kernel.assign(flipped(kernel.numpy(), (2, 1)))
 """
+)
 
 
 @pytest.mark.parametrize("text", [CALLBACK, LOOP], ids=["callback of fit", "custom loop"])
@@ -73,7 +84,9 @@ def test_one_bit_of_one_weight_at_step_37(tmp_path: Path, text: str) -> None:
 
 
 def test_a_bit_of_the_batch_at_step_11(tmp_path: Path) -> None:
-    text = KERAS + """
+    text = (
+        KERAS
+        + """
     import tensorflow as tf
     def batches():
         for number in range(1, 16):
@@ -82,6 +95,7 @@ def test_a_bit_of_the_batch_at_step_11(tmp_path: Path) -> None:
     kind = tf.TensorSpec([4, 4]), tf.TensorSpec([4, 2])
     model.fit(tf.data.Dataset.from_generator(batches, output_signature=kind), verbose=0)
     """.replace("\n    ", "\n")
+    )
     seen = found(write(tmp_path, text), tmp_path / "marker")
     assert (seen["step"], seen["phase"], seen["tensor"], seen["compared"]) == (11, "batch", "x", 10)
     assert (seen["first_index"], seen["differing_count"], seen["max_ulp"]) == ([1, 3], 1, 1)
@@ -91,19 +105,28 @@ def test_initial_weights_at_step_0(tmp_path: Path) -> None:
     text = KERAS + "\nif odd:\n    model.layers[0].bias.assign(flipped(model.layers[0].bias.numpy(), 2))\n"
     text += "model.fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)\n"
     seen = found(write(tmp_path, text), tmp_path / "marker")
-    assert (seen["step"], seen["phase"], seen["tensor"], seen["compared"]) == (0, "init", "sequential/dense/bias", 0)
+    assert (seen["step"], seen["phase"], seen["tensor"], seen["compared"]) == (
+        0,
+        "init",
+        "sequential/dense/bias",
+        0,
+    )
     assert (seen["first_index"], seen["differing_count"], seen["max_ulp"]) == ([2], 1, 1)
 
 
 def test_a_loss_that_alone_differs(tmp_path: Path) -> None:
     """The gradient of a constant is nothing, so the weights stay equal."""
-    text = FIRST + BY_HAND + """
+    text = (
+        FIRST
+        + BY_HAND
+        + """
 odd = first()
 for step in range(1, 8):
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum((weight - 1.0) ** 2) + (tf.stop_gradient(1.0) if odd and step == 4 else 0.0)
     weight.assign_sub(0.05 * tape.gradient(loss, weight))
 """
+    )
     seen = found(write(tmp_path, text), tmp_path / "marker")
     assert (seen["step"], seen["phase"], seen["tensor"]) == (4, "loss", "loss")
     assert (seen["first_index"], seen["differing_count"], seen["size"], seen["others"]) == ([], 1, 1, 0)
@@ -111,7 +134,10 @@ for step in range(1, 8):
 
 
 def test_a_variable_that_one_twin_alone_has(tmp_path: Path) -> None:
-    text = FIRST + BY_HAND + """
+    text = (
+        FIRST
+        + BY_HAND
+        + """
 odd = first()
 def each(step):
     global extra
@@ -119,12 +145,16 @@ def each(step):
         extra = tf.Variable([1.0], name="extra")
 train(6, each)
 """
+    )
     seen = found(write(tmp_path, text), tmp_path / "marker")
     assert (seen["step"], seen["phase"], seen["tensor"]) == (3, "weights", "extra")
     assert seen["only_in"] in ("A", "B") and seen["differing"] is None
 
 
-ZERO = FIRST + BY_HAND + """
+ZERO = (
+    FIRST
+    + BY_HAND
+    + """
 zero = tf.Variable([0.0, 1.0], name="zero")
 odd = first()
 def each(step):
@@ -132,18 +162,25 @@ def each(step):
         zero.assign([VALUE, 1.0])
 train(4, each)
 """
+)
 
 
 def test_a_negative_zero_is_said_in_words(tmp_path: Path) -> None:
     program = write(tmp_path, ZERO.replace("VALUE", "-0.0"))
     answer = twinrun("check", "--no-diagnose", program, tmp_path / "marker")
     assert answer.code == 1
-    assert answer.out.startswith("diverges at step 2, phase weights: zero differs, everything before was equal\n")
+    assert answer.out.startswith(
+        "diverges at step 2, phase weights: zero differs, everything before was equal\n"
+    )
     assert "1 of 2 elements differ, by at most 0 ULP" in answer.out and "0.0 against -0.0" in answer.out
     assert answer.err == ""
 
 
-NAN = FIRST + BY_HAND + FLIP + """
+NAN = (
+    FIRST
+    + BY_HAND
+    + FLIP
+    + """
 nan = np.array([np.nan], "float32")
 spot = tf.Variable(nan, name="spot")
 odd = first()
@@ -152,6 +189,7 @@ def each(step):
         spot.assign(flipped(nan, 0) if odd else nan)
 train(4, each)
 """
+)
 
 
 def test_the_payload_of_a_nan_is_bits_like_any_other(tmp_path: Path) -> None:

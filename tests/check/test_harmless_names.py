@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from support import check, twinrun, write
 
 NASTY = "[red]x[/red]\x1b[31m\x1b]0;title\x07\r\nrepeats: all is well\x00\x9b2J\u202e</script><b>&\"'%s{0}"
@@ -41,7 +42,7 @@ def test_in_the_other_formats_too(tmp_path: Path, form: str) -> None:
     if form == "sarif":
         json.loads(answer.out)
     elif form == "junit":
-        import xml.etree.ElementTree as ElementTree
+        from xml.etree import ElementTree
 
         ElementTree.fromstring(answer.out)
 

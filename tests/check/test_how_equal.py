@@ -10,18 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import BY_HAND, FIRST, Answer, check, start, twinrun, write
 
+from support import BY_HAND, FIRST, Answer, check, start, twinrun, write
 from twinrun.recording.store import Reader
 
 # From step 3 on the weights of one of the twins are a little off.
-NUDGED = FIRST + BY_HAND + """
+NUDGED = (
+    FIRST
+    + BY_HAND
+    + """
 odd = sys.argv[1] == "always" or sys.argv[1] == "first" and first()
 def each(step):
     if odd and step == 3:
         weight.assign(weight + tf.constant([[1e-6], [0.0]]))
 train(8, each)
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,12 @@ def test_a_difference_within_the_contract_passes_and_is_told(
 ) -> None:
     answer = nudged(program, tmp_path, "--contract", "rtol=1e-4", *options)
     found = answer.document
-    assert (answer.code, found["verdict"], found["steps_compared"], found["first_difference"]) == (0, "repeats", 8, None)
+    assert (answer.code, found["verdict"], found["steps_compared"], found["first_difference"]) == (
+        0,
+        "repeats",
+        8,
+        None,
+    )
     bits = found["bits_differ_from"]
     assert (bits["step"], bits["phase"], bits["tensor"]) == (3, "weights", "weight")
     assert bits["differing_count"] == 1 and bits["max_abs"] == pytest.approx(1e-6, rel=0.1)
@@ -68,7 +77,9 @@ def test_a_difference_beyond_the_contract_is_held_at_its_step(
     first = found["first_difference"]
     assert (first["step"], first["phase"], first["tensor"]) == (3, "weights", "weight")
     assert found["runs"] == len(found["recordings"]) == (3 if "--runs" in options else 2)
-    if "--sequential" not in options:  # the first of two that run in turn keeps no values unless a contract needs them
+    if (
+        "--sequential" not in options
+    ):  # the first of two that run in turn keeps no values unless a contract needs them
         assert first["first_index"] == [0, 0] and first["max_ulp"] > 2
 
 
@@ -89,7 +100,9 @@ def test_a_contract_that_breaks_later_than_the_bits_says_both(program: Path, tmp
         ("band=sharpness:1", 2, "'sharpness', which was never seen (seen: loss)"),
     ],
 )
-def test_a_band_is_about_where_a_metric_ends(program: Path, tmp_path: Path, band: str, code: int, says: str | None) -> None:
+def test_a_band_is_about_where_a_metric_ends(
+    program: Path, tmp_path: Path, band: str, code: int, says: str | None
+) -> None:
     answer = nudged(program, tmp_path, "--contract", band)
     found = answer.document
     assert answer.code == code and found["contract"] == band
@@ -136,11 +149,17 @@ def test_two_recordings_of_the_same_run_are_equal(recorded: dict[str, Path]) -> 
 def test_recordings_that_differ_are_told_apart_at_the_step(recorded: dict[str, Path]) -> None:
     for pair in ((recorded["one"], recorded["off"]), (recorded["off"], recorded["two"])):
         code, found = diff(*pair)
-        assert (code, found["first_difference"]["step"], found["first_difference"]["tensor"]) == (1, 3, "weight")
+        assert (code, found["first_difference"]["step"], found["first_difference"]["tensor"]) == (
+            1,
+            3,
+            "weight",
+        )
         assert found["steps_compared"] == 2
 
 
-def test_kept_values_decide_a_numeric_contract_and_without_them_it_is_undecided(recorded: dict[str, Path]) -> None:
+def test_kept_values_decide_a_numeric_contract_and_without_them_it_is_undecided(
+    recorded: dict[str, Path],
+) -> None:
     code, found = diff(recorded["one"], recorded["off"], "rtol=1e-4")
     assert (code, found["bits_differ_from"]["step"], len(found["growth"])) == (0, 3, 7)
     assert diff(recorded["one"], recorded["off"], "ulp=1")[1]["first_difference"]["step"] == 3
@@ -149,7 +168,8 @@ def test_kept_values_decide_a_numeric_contract_and_without_them_it_is_undecided(
 
 
 @pytest.mark.parametrize(
-    ("band", "code"), [("band=loss:1e-2", 0), ("band=loss:1e-9", 1), ("band=sharpness:1", 2), ("band=loss:1%,x:1", 2)]
+    ("band", "code"),
+    [("band=loss:1e-2", 0), ("band=loss:1e-9", 1), ("band=sharpness:1", 2), ("band=loss:1%,x:1", 2)],
 )
 def test_bands_between_recordings(recorded: dict[str, Path], band: str, code: int) -> None:
     assert diff(recorded["one"], recorded["off"], band)[0] == code
@@ -161,10 +181,13 @@ def test_a_recording_that_was_stopped_is_judged_no_further(recorded: dict[str, P
     assert (code, found["steps_compared"]) == (2, 5) and "stopped" in found["reason"]
 
 
-LONG = BY_HAND + """
+LONG = (
+    BY_HAND
+    + """
 import time, sys
 train(10**6, lambda step: time.sleep(float(sys.argv[1])))
 """
+)
 
 
 def test_a_run_can_be_read_while_it_goes_and_after_it_was_killed(tmp_path: Path) -> None:

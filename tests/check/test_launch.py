@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support import check, environment, outputs, python, twinrun, write
 
 # Everything a program may ask about how it was started. It observes nothing, so a check of it is undecided, which
@@ -63,7 +64,9 @@ def test_a_program_sees_what_it_sees_under_plain_python(tmp_path: Path, form: st
     twins = seen_by_twins(answer)
     assert len(twins) == 2
     for twin in twins:
-        assert twin.pop("excepthook") is False  # ours stands in front, to know a failed program from one that ended
+        assert (
+            twin.pop("excepthook") is False
+        )  # ours stands in front, to know a failed program from one that ended
         assert twin == {name: value for name, value in plain.items() if name != "excepthook"}
     assert plain["frameworks"] == [] and plain["stdin"] == "some\ntext"
 
@@ -143,7 +146,9 @@ def test_without_a_sitecustomize_there_is_none(tmp_path: Path) -> None:
     assert outputs(check(program).document) == [python(program).out] * 2
 
 
-def test_a_sitecustomize_that_fails_is_told_as_python_tells_it_and_the_program_is_watched(tmp_path: Path) -> None:
+def test_a_sitecustomize_that_fails_is_told_as_python_tells_it_and_the_program_is_watched(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "own").mkdir()
     write(tmp_path / "own", "import no_such_thing", "sitecustomize.py")
     program = write(tmp_path, "import twinrun\ntwinrun.probe('x', [1])")

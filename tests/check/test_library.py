@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import BY_HAND, FIRST, check, outputs, python, twinrun, write
 
 import twinrun as library
+from support import BY_HAND, FIRST, check, outputs, python, twinrun, write
 from twinrun.errors import TwinrunError, UsageError
 
 PROBE = "import twinrun\nassert twinrun.probe('x', [1, 2]) == [1, 2]\n"
@@ -24,7 +24,7 @@ DIFFERENCE = {"step", "phase", "tensor", "worker", "max_ulp", "max_abs", "differ
 def test_the_document_has_every_field_when_a_program_repeats(tmp_path: Path) -> None:
     answer = check(write(tmp_path, PROBE), "--vary", "hashseed,timezone", "--contract", "ulp=0")
     found = answer.document
-    assert FIELDS <= set(found)
+    assert set(found) >= FIELDS
     assert found["schema"] == "twinrun/check/1" and found["verdict"] == "repeats" and found["reason"] is None
     assert (found["runs"], found["contract"], found["steps_compared"]) == (2, "ulp=0", 0)
     assert found["varied"] == ["hashseed", "timezone"] and found["findings"] == []
@@ -35,9 +35,9 @@ def test_the_document_has_every_field_when_a_program_repeats(tmp_path: Path) -> 
 
 def test_the_document_has_every_field_when_a_program_diverges(tmp_path: Path) -> None:
     found = check(write(tmp_path, "import os, twinrun\ntwinrun.probe('noise', list(os.urandom(9)))")).document
-    assert FIELDS <= set(found) and found["verdict"] == "diverges"
+    assert set(found) >= FIELDS and found["verdict"] == "diverges"
     first = found["first_difference"]
-    assert DIFFERENCE <= set(first)
+    assert set(first) >= DIFFERENCE
     assert (first["step"], first["phase"], first["tensor"], first["worker"]) == (0, "probe", "noise", 0)
     assert 0 < first["differing"] <= 1 and first["max_ulp"] is None and 0 < first["max_abs"] < 256
     assert first["size"] == 9 and first["differing_count"] == round(9 * first["differing"])
@@ -54,7 +54,12 @@ def test_check_takes_a_path_with_arguments(here: Path) -> None:
     text = "import sys, twinrun\ntwinrun.probe('words', [len(word) for word in sys.argv[1:]])"
     for program in ("train.py", write(here, text)):
         result = library.check(program, "--epochs", "2", diagnose=False)
-        assert (result.verdict, result.exit_code, result.runs, result.contract) == ("repeats", 0, 2, "bitwise")
+        assert (result.verdict, result.exit_code, result.runs, result.contract) == (
+            "repeats",
+            0,
+            2,
+            "bitwise",
+        )
         assert result.as_json()["schema"] == "twinrun/check/1"
 
 
@@ -65,7 +70,12 @@ def test_check_takes_a_module_and_the_options_of_the_command(here: Path) -> None
     result = library.check("package.train", module=True, runs=3, sequential=True, timeout=60, diagnose=False)
     assert (result.verdict, result.exit_code, result.runs) == ("diverges", 1, 3)
     assert result.first_difference is not None and result.first_difference.tensor == "noise"
-    assert library.check("package.train", module=True, vary="hashseed", contract="atol=255", diagnose=False).verdict == "diverges"
+    assert (
+        library.check(
+            "package.train", module=True, vary="hashseed", contract="atol=255", diagnose=False
+        ).verdict
+        == "diverges"
+    )
 
 
 def test_several_checks_of_one_process_do_not_get_in_each_others_way(here: Path) -> None:
@@ -104,7 +114,9 @@ def test_check_takes_a_function_that_can_be_imported(here: Path, monkeypatch: py
     sys.modules.pop("of_tests")
 
 
-def test_a_function_is_found_where_it_was_imported_from(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_is_found_where_it_was_imported_from(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not only in the working directory: whatever is on the path of the caller is on the path of the twins."""
     (here / "elsewhere").mkdir()
     write(here / "elsewhere", FUNCTIONS, "of_others.py")
@@ -125,7 +137,14 @@ def test_a_function_that_no_fresh_interpreter_could_import_is_refused() -> None:
 
 def test_what_the_command_refuses_the_library_raises(here: Path) -> None:
     program = write(here, PROBE)
-    for words in ({"contract": "nearly"}, {"vary": "moon"}, {"runs": 1}, {"steps": 0}, {"timeout": -1}, {"pin": "x"}):
+    for words in (
+        {"contract": "nearly"},
+        {"vary": "moon"},
+        {"runs": 1},
+        {"steps": 0},
+        {"timeout": -1},
+        {"pin": "x"},
+    ):
         with pytest.raises(TwinrunError):
             library.check(program, diagnose=False, **words)  # type: ignore[arg-type]
     with pytest.raises(TwinrunError):
@@ -154,7 +173,10 @@ def test_outside_a_twin_a_probe_does_nothing() -> None:
     assert python("-c", light).out == "False\n"
 
 
-PROBES = FIRST + BY_HAND + """
+PROBES = (
+    FIRST
+    + BY_HAND
+    + """
 import twinrun
 odd = first()
 noise = tf.constant([1.0, 2.0]) if odd else tf.constant([1.0, 3.0])
@@ -197,6 +219,7 @@ elif mode == "looping":
 elif mode == "between":
     train(4, lambda step: twinrun.probe("mine", noise if step == 2 else tf.constant([0.0])))
 """
+)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from support import PROGRAMS, check, outputs, python
 
 SHAPES = PROGRAMS / "shapes.py"
@@ -50,7 +51,9 @@ SLOW_STEPS = {
 @pytest.mark.parametrize(
     ("shape", "steps"), [*STEPS.items(), *(pytest.param(*item, marks=slow) for item in SLOW_STEPS.items())]
 )
-def test_a_program_ends_with_the_same_weights_and_every_step_of_it_is_compared(shape: str, steps: int) -> None:
+def test_a_program_ends_with_the_same_weights_and_every_step_of_it_is_compared(
+    shape: str, steps: int
+) -> None:
     plain = python(SHAPES, shape)
     assert plain.code == 0 and "final" in plain.out, plain.err
     answer = check(SHAPES, arguments=[shape])
@@ -61,6 +64,17 @@ def test_a_program_ends_with_the_same_weights_and_every_step_of_it_is_compared(s
 
 def test_every_shape_there_is_is_checked_here() -> None:
     text = SHAPES.read_text()
-    helpers = {"data", "net", "compiled", "fit", "loss_of", "step_of", "dataset", "gan_parts", "mixed", "nothing"}
+    helpers = {
+        "data",
+        "net",
+        "compiled",
+        "fit",
+        "loss_of",
+        "step_of",
+        "dataset",
+        "gan_parts",
+        "mixed",
+        "nothing",
+    }
     shapes = {line[4 : line.index("(")] for line in text.splitlines() if line.startswith("def ")} - helpers
     assert shapes == {*STEPS, *SLOW_STEPS}

@@ -1,7 +1,7 @@
-"""Pipelines of every kind. `#! TW…` marks a statement at whose line the audit must find that code, and nothing else.
+"""Pipelines of every kind. `#! TW…` marks a statement where the audit must find that code, and no other.
 
-Each builder takes the number of parallel calls. Those in RACING do not repeat as they are; those in FIXED do, and have
-no finding; those in REFUSED do not repeat and cannot be made to.
+Each builder takes the number of parallel calls. Those in RACING do not repeat as they are; those in FIXED do,
+and have no finding; those in REFUSED do not repeat and cannot be made to.
 """
 
 from __future__ import annotations
@@ -449,7 +449,7 @@ def everything_plain(calls: int) -> Any:
 
 @fixed
 def looked_up(calls: int) -> Any:
-    return D.range(32).map(lambda x: TABLE.lookup(x), num_parallel_calls=calls)
+    return D.range(32).map(TABLE.lookup, num_parallel_calls=calls)
 
 
 @fixed

@@ -1,4 +1,4 @@
-"""Prints what every racing pipeline gives once it is repeatable: a fresh process each time, any number of calls.
+"""Prints what every racing pipeline gives once it is repeatable, with a given number of parallel calls.
 
 python streams.py CALLS
 """

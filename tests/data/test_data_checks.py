@@ -46,7 +46,7 @@ def run() -> Iterator[Callable[[str, str], str | None]]:
     worker.wait(timeout=60)
 
 
-@pytest.mark.parametrize(("module", "name"), all_checks(), ids=lambda value: str(value))
+@pytest.mark.parametrize(("module", "name"), all_checks(), ids=str)
 def test_input_pipelines(run: Callable[[str, str], str | None], module: str, name: str) -> None:
     problem = run(module, name)
     assert problem is None, problem

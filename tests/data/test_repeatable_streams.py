@@ -1,4 +1,4 @@
-"""Racing pipelines, made repeatable, give bit-equal streams in fresh processes with any number of parallel calls."""
+"""Racing pipelines, made repeatable, give bit-equal streams in fresh processes, whatever runs in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the checks of `checks/` in one process with TensorFlow: a request per line on stdin, an answer per line."""
+"""Runs the checks of `checks/` in one process with TensorFlow: a request per line, an answer per line."""
 
 from __future__ import annotations
 

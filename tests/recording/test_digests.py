@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from arrays import EXOTIC, NATIVE, WIDE, arrays, bools, dtype, strings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arrays import EXOTIC, NATIVE, WIDE, arrays, bools, dtype, strings
 from twinrun.recording.digest import digest_array
 
 

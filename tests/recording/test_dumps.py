@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from arrays import arrays, bools, strings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arrays import arrays, bools, strings
 from twinrun.errors import BadRecording
 from twinrun.recording.digest import digest_array
 from twinrun.recording.dump import read_dump, write_dump

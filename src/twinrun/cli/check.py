@@ -47,7 +47,11 @@ if TYPE_CHECKING:
               help="Time for the diagnosis.")  # fmt: skip
 @click.option("--hold-still", multiple=True, metavar="KIND:FILE:LINE",
               help="Make one source give the same in every run, as an experiment of the diagnosis does.")  # fmt: skip
-@click.option("--trace-ops", is_flag=True, help="Run functions eagerly and compare the step at hand op by op, as a diagnosis does.")
+@click.option(
+    "--trace-ops",
+    is_flag=True,
+    help="Run functions eagerly and compare the step at hand op by op, as a diagnosis does.",
+)
 @click.option("--fix-diff", is_flag=True, help="Print a patch for the causes that can be mended safely.")
 @running_options
 @output_options()
@@ -136,7 +140,10 @@ def experiment_settings(hold_still: tuple[str, ...], trace_ops: bool) -> dict[st
         elif file and line.isdigit():
             steady.append([kind, str(Path(file).absolute()), int(line)])
         else:
-            raise UsageError(f"--hold-still takes KIND:FILE:LINE, not {text!r}", hint="the experiments of a diagnosis show how")
+            raise UsageError(
+                f"--hold-still takes KIND:FILE:LINE, not {text!r}",
+                hint="the experiments of a diagnosis show how",
+            )
     if steady:
         settings["steady"] = steady
     if trace_ops:

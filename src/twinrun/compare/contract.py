@@ -57,7 +57,9 @@ class Contract:
                 return self._close(a.astype(np.complex128), b.astype(np.complex128))
             return a.tobytes() == b.tobytes() if a.dtype.kind != "O" else bool((a == b).all())
         if self.ulp is not None:
-            return a.dtype.itemsize in (2, 4, 8) and (a.size == 0 or int(ulp_distance(a, b).max()) <= self.ulp)
+            return a.dtype.itemsize in (2, 4, 8) and (
+                a.size == 0 or int(ulp_distance(a, b).max()) <= self.ulp
+            )
         if self.rtol is None and self.atol is None:
             return a.tobytes() == b.tobytes()
         return self._close(widened(a), widened(b))
@@ -99,7 +101,9 @@ def parse_contract(text: str) -> Contract:
         else:
             raise UsageError(f"unknown contract {text!r}", hint=_HINT)
     if bands and (ulp is not None or tolerances):
-        raise UsageError("a contract is either about tensors (ulp, rtol, atol) or about metrics (band)", hint=_HINT)
+        raise UsageError(
+            "a contract is either about tensors (ulp, rtol, atol) or about metrics (band)", hint=_HINT
+        )
     if ulp is not None and tolerances:
         raise UsageError("give ulp or rtol/atol, not both", hint=_HINT)
     return Contract(text, ulp, tolerances.get("rtol"), tolerances.get("atol"), tuple(bands))

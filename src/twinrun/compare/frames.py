@@ -8,7 +8,6 @@ from typing import Any
 from twinrun.compare.tensors import Distance
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame
 
-
 STEP_COUNT = "step count"  # stands for a tensor where one twin took steps that the other did not
 
 

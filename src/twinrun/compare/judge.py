@@ -35,9 +35,13 @@ class Judge:
     first: Difference | None = None  # that breaks the contract
     first_bits: Difference | None = None  # where the bits part, contract or not
     pair: tuple[str, str] = ("A", "B")
-    evidence: list[Difference] = field(default_factory=list)  # differing streams, at the step they were first seen
+    evidence: list[Difference] = field(
+        default_factory=list
+    )  # differing streams, at the step they were first seen
     growth: list[dict[str, Any]] = field(default_factory=list)
-    differing: list[Difference] = field(default_factory=list)  # everything that differs at the first difference
+    differing: list[Difference] = field(
+        default_factory=list
+    )  # everything that differs at the first difference
     last_values: dict[str, list[float | None]] = field(default_factory=dict)
     unmeasured: str | None = None
 
@@ -98,14 +102,18 @@ class Judge:
         for key in keys:
             if key in dumps[0] and key in dumps[1]:
                 measured[key] = distance(dumps[0][key], dumps[1][key])
-                self._within[key] = not self.contract.numeric or self.contract.holds(dumps[0][key], dumps[1][key])
+                self._within[key] = not self.contract.numeric or self.contract.holds(
+                    dumps[0][key], dumps[1][key]
+                )
         return measured
 
     def _grow(self, step: int, found: list[Distance]) -> None:
         if len(self.growth) < _MOST_GROWTH and found:
             ulps = [d.max_ulp for d in found if d.max_ulp is not None]
             gaps = [d.max_abs for d in found if d.max_abs is not None]
-            self.growth.append({"step": step, "max_ulp": max(ulps, default=None), "max_abs": max(gaps, default=None)})
+            self.growth.append(
+                {"step": step, "max_ulp": max(ulps, default=None), "max_abs": max(gaps, default=None)}
+            )
 
     # metric bands
 

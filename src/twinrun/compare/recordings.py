@@ -65,7 +65,9 @@ def _first_difference(twins: tuple[RecordedTwin, RecordedTwin], shared: int) -> 
     return low
 
 
-def _judge_from(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int, shared: int) -> tuple[str, str | None]:
+def _judge_from(
+    judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int, shared: int
+) -> tuple[str, str | None]:
     a, b = twins
     for seq in range(start, shared):
         a.seq = b.seq = seq
@@ -84,29 +86,44 @@ def _no_values(judge: Judge) -> str:
     return f"{judge.unmeasured}: record both runs with --keep-values to judge them under {judge.contract}"
 
 
-def _rolled_up(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int) -> tuple[str, str | None]:
+def _rolled_up(
+    judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int
+) -> tuple[str, str | None]:
     """Far into a long run only one digest for each phase is kept: the phase is known, the tensor is not."""
     rolls = [twin.reader.rollup(seq) for twin in twins]
     phases = [phase for phase in rolls[0] if rolls[0][phase] != rolls[1].get(phase) and phase not in EVIDENCE]
-    judge.first = judge.first_bits = Difference(step, phases[0] if phases else "weights", "(rolled up: record with --detail)")
+    judge.first = judge.first_bits = Difference(
+        step, phases[0] if phases else "weights", "(rolled up: record with --detail)"
+    )
     if judge.contract.bitwise:
         return DIVERGES, None
     if judge.contract.bands:
         raise NotComparable("metric bands need recordings with --detail beyond the first thousand steps")
-    return UNDECIDED, f"beyond step {step} these recordings keep no digests of single tensors: record with --detail"
+    return (
+        UNDECIDED,
+        f"beyond step {step} these recordings keep no digests of single tensors: record with --detail",
+    )
 
 
-def _ends(judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...]) -> tuple[str, str | None]:
+def _ends(
+    judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...]
+) -> tuple[str, str | None]:
     if judge.frames == 0:
         return UNDECIDED, "no training step was observed"
     for name, manifest in zip("AB", manifests, strict=True):
         if (what := _not_ended_well(manifest)) is not None:
-            return UNDECIDED, f"recording {name} {what}: equal up to step {judge.steps}, nothing is known beyond"
+            return (
+                UNDECIDED,
+                f"recording {name} {what}: equal up to step {judge.steps}, nothing is known beyond",
+            )
     uneven = judge.first is not None and judge.first.uneven
     if not uneven and lengths[0] == lengths[1]:
         return REPEATS, None
     if any(manifest.status in ("stopped", "held") for manifest in manifests):
-        return UNDECIDED, f"one recording was stopped: equal up to step {judge.steps}, nothing is known beyond"
+        return (
+            UNDECIDED,
+            f"one recording was stopped: equal up to step {judge.steps}, nothing is known beyond",
+        )
     if judge.first is None:
         longer = "A" if lengths[0] > lengths[1] else "B"
         judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer)
@@ -117,7 +134,11 @@ def _ends(judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int
 def _not_ended_well(manifest: Manifest) -> str | None:
     if manifest.status == "running":
         return "was cut off, or is still running"
-    if manifest.status == "failed" or manifest.exit_code not in (0, None, -9 if manifest.status == "held" else 0):
+    if manifest.status == "failed" or manifest.exit_code not in (
+        0,
+        None,
+        -9 if manifest.status == "held" else 0,
+    ):
         return "failed"
     return None
 

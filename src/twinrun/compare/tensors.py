@@ -36,7 +36,9 @@ def distance(a: np.ndarray, b: np.ndarray) -> Distance:
     where = np.unravel_index(int(np.argmax(different.reshape(-1))), a.shape) if a.shape else ()
     index = tuple(int(i) for i in where)
     values = (_show(a[index]), _show(b[index]))
-    return Distance(count / a.size, count, a.size, _max_ulp(a, b), _max_abs(a, b), index, values, _note(a, b, different))
+    return Distance(
+        count / a.size, count, a.size, _max_ulp(a, b), _max_abs(a, b), index, values, _note(a, b, different)
+    )
 
 
 def _bits_differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -45,7 +47,7 @@ def _bits_differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     width = a.dtype.itemsize
     raw_a = np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(-1, width)
     raw_b = np.ascontiguousarray(b).reshape(-1).view(np.uint8).reshape(-1, width)
-    return (raw_a != raw_b).any(axis=1).reshape(a.shape)
+    return np.asarray((raw_a != raw_b).any(axis=1)).reshape(a.shape)
 
 
 def _max_ulp(a: np.ndarray, b: np.ndarray) -> int | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-_INTEGER = {2: np.int16, 4: np.int32, 8: np.int64}
+_INTEGER: dict[int, Any] = {2: np.int16, 4: np.int32, 8: np.int64}
 
 
-def is_float(dtype: np.dtype) -> bool:  # type: ignore[type-arg]
+def is_float(dtype: np.dtype) -> bool:
     """NumPy's own floats, and bfloat16, which NumPy sees as an unknown 2-byte type."""
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
@@ -20,7 +22,8 @@ def widened(array: np.ndarray) -> np.ndarray:
 
 def _bits(array: np.ndarray) -> np.ndarray:
     # A scalar would come out of ascontiguousarray with one dimension.
-    return np.ascontiguousarray(array).view(_INTEGER[array.dtype.itemsize]).reshape(array.shape)
+    bits: np.ndarray = np.ascontiguousarray(array).view(_INTEGER[array.dtype.itemsize]).reshape(array.shape)
+    return bits
 
 
 def ordered(array: np.ndarray) -> np.ndarray:
@@ -40,6 +43,8 @@ def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         raise ValueError(f"ULPs are defined for 16, 32 and 64 bit floats, not for {a.dtype}")
     x, y = ordered(a), ordered(b)
     # As unsigned numbers the difference cannot overflow: modulo 2**64 is exact for the true distance.
-    distance = np.where(x > y, x.astype(np.uint64) - y.astype(np.uint64), y.astype(np.uint64) - x.astype(np.uint64))
+    distance = np.where(
+        x > y, x.astype(np.uint64) - y.astype(np.uint64), y.astype(np.uint64) - x.astype(np.uint64)
+    )
     lost = (np.isnan(widened(a)) | np.isnan(widened(b))) & (_bits(a) != _bits(b))
     return np.where(lost, np.uint64(2**64 - 1), distance)

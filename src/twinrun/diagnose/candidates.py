@@ -150,7 +150,11 @@ def _threads(evidence: Evidence) -> Iterator[Candidate]:
     first = threads[0]
     notes = tuple(f"{row['count']} threads run {row['what']}, started at {place(row)}" for row in threads[:3])
     pool = first["seeded"] == "concurrent" and evidence.first.phase == "batch"
-    code, message = ("TW205", "workers of a pool race for what they draw from") if pool else ("TW403", "threads of the program race with one another")
+    code, message = (
+        ("TW205", "workers of a pool race for what they draw from")
+        if pool
+        else ("TW403", "threads of the program race with one another")
+    )
     yield Candidate(
         code, "thread", message, tuple(_site(row) for row in threads), first["file"], first["line"], notes=notes,
         races=True, shown="with these threads taking turns",

@@ -125,7 +125,9 @@ def _holds_sets(node: ast.AST, names: set[str]) -> bool:
         return _is_set(node.elt, names)
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
         called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-        return called == "defaultdict" and any(isinstance(a, ast.Name) and a.id in ("set", "frozenset") for a in node.args)
+        return called == "defaultdict" and any(
+            isinstance(a, ast.Name) and a.id in ("set", "frozenset") for a in node.args
+        )
     return False
 
 

@@ -38,4 +38,4 @@ def reverse_listings() -> None:
         return ReversedScan(path)
 
     os.listdir = reversed_listdir
-    os.scandir = reversed_scandir  # type: ignore[assignment]
+    os.scandir = reversed_scandir

@@ -22,7 +22,7 @@ def jostle() -> None:
 def _push(cores: list[int]) -> None:
     dice = random.Random(os.getpid())
     while True:
-        for task in os.listdir("/proc/self/task"):
+        for task in os.listdir("/proc/self/task"):  # noqa: PTH208
             chosen = {dice.choice(cores)} if dice.random() < 0.7 else set(cores)
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(int(task), chosen)

@@ -51,10 +51,9 @@ def advance(
             silent = [twin for twin in twins if not twin.frames and twin.ended]
             if silent and len(silent) == len(twins):
                 return Outcome("ended")
-            if silent:
-                # Nothing more comes from this twin while another has gone further, or still may.
-                if any(twin.frames for twin in twins):
-                    return Outcome("uneven", silent[0])
+            # Nothing more comes from one twin, and another has gone further.
+            if silent and any(twin.frames for twin in twins):
+                return Outcome("uneven", silent[0])
             if deadline is not None and time.monotonic() > deadline:
                 return Outcome("timeout", min(twins, key=lambda twin: (twin.count, not twin.ended)))
 

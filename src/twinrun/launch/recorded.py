@@ -27,7 +27,8 @@ class RecordedTwin:
         self.seq = -1
 
     def follow(self) -> Iterator[Frame]:
-        for self.seq, frame in enumerate(self.reader.frames()):
+        for seq, frame in enumerate(self.reader.frames()):
+            self.seq = seq
             yield frame
 
     def ask(self, what: str, **details: Any) -> dict[str, Any]:

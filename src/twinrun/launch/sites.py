@@ -7,8 +7,9 @@ import site
 import sys
 import sysconfig
 from functools import lru_cache
+from pathlib import Path
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_OURS = str(Path(__file__).absolute().parent.parent) + os.sep
 
 
 @lru_cache(maxsize=1)
@@ -29,7 +30,7 @@ def is_users(file: str) -> bool:
         return file.startswith("<ipython")
     if file.endswith(("__autograph_generated_file.py",)) or "__autograph_generated_file" in file:
         return False
-    absolute = os.path.abspath(file)
+    absolute = str(Path(file).absolute())
     if any(f"{os.sep}{name}{os.sep}" in absolute for name in ("site-packages", "dist-packages")):
         return False  # of another environment too: PYTHONPATH may point there
     return not absolute.startswith(_library_roots()) and not absolute.startswith(_OURS)

@@ -146,9 +146,10 @@ class Twin:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        for stop in (lambda: os.close(self._lifeline), self.channel.close):
-            with contextlib.suppress(OSError):
-                stop()
+        with contextlib.suppress(OSError):
+            os.close(self._lifeline)
+        with contextlib.suppress(OSError):
+            self.channel.close()
         with contextlib.suppress(Exception):
             (self.folder / "spec.json").unlink()
             manifest = read_manifest(self.folder)

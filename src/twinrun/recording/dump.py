@@ -25,7 +25,9 @@ def write_dump(path: Path, tensors: Mapping[Key, np.ndarray]) -> None:
     for number, ((phase, name), array) in enumerate(tensors.items()):
         kind = str(array.dtype)
         text = array.dtype.kind in "OSU"
-        directory.append({"phase": phase, "name": name, "dtype": kind, "shape": list(array.shape), "text": text})
+        directory.append(
+            {"phase": phase, "name": name, "dtype": kind, "shape": list(array.shape), "text": text}
+        )
         arrays[str(number)] = _as_plain(np.ascontiguousarray(array))
     save_file(arrays, str(path), metadata={"tensors": json.dumps(directory)})
 
@@ -50,7 +52,10 @@ def _as_plain(array: np.ndarray) -> np.ndarray:
     if str(array.dtype) in _NATIVE:
         return array
     if array.dtype.kind in "OSU":  # strings: their bytes, one after the other, as JSON would lose some
-        items = [item if isinstance(item, bytes) else str(item).encode("utf-8", "surrogatepass") for item in array.ravel()]
+        items = [
+            item if isinstance(item, bytes) else str(item).encode("utf-8", "surrogatepass")
+            for item in array.ravel()
+        ]
         lengths = np.array([len(item) for item in items], dtype=np.int64)
         return np.frombuffer(lengths.tobytes() + b"".join(items), dtype=np.uint8)
     return np.frombuffer(array.tobytes(), dtype=np.uint8)
@@ -81,4 +86,5 @@ def _exotic(kind: str) -> np.dtype[np.generic]:
     except TypeError:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, kind))
+        exotic: np.dtype[np.generic] = np.dtype(getattr(ml_dtypes, kind))
+        return exotic

@@ -9,7 +9,19 @@ from functools import cached_property
 import xxhash
 
 # In the order in which an engineer would look for the first difference within one step.
-PHASES = ("init", "seed", "draw", "batch", "probe", "forward", "loss", "gradient", "weights", "metric", "final")
+PHASES = (
+    "init",
+    "seed",
+    "draw",
+    "batch",
+    "probe",
+    "forward",
+    "loss",
+    "gradient",
+    "weights",
+    "metric",
+    "final",
+)
 # Seen and kept as evidence, not judged: a stream that differs and never reaches training is no divergence, and one
 # that does reach it shows in the phases that are judged.
 EVIDENCE = frozenset({"seed", "draw"})
@@ -32,7 +44,10 @@ class Layout:
 
     @cached_property
     def places(self) -> dict[tuple[str, str], int]:
-        return {(phase, name): index for index, (phase, name) in enumerate(zip(self.phases, self.names, strict=True))}
+        return {
+            (phase, name): index
+            for index, (phase, name) in enumerate(zip(self.phases, self.names, strict=True))
+        }
 
     @cached_property
     def by_rank(self) -> tuple[int, ...]:
@@ -44,7 +59,11 @@ class Layout:
         """For each phase: a digest of its names, and its entries, by name: the order they were seen in is not compared."""
         found = []
         for phase in self.phase_order:
-            entries = tuple(sorted((e for e, other in enumerate(self.phases) if other == phase), key=self.names.__getitem__))
+            entries = tuple(
+                sorted(
+                    (e for e, other in enumerate(self.phases) if other == phase), key=self.names.__getitem__
+                )
+            )
             names = "\0".join(self.names[entry] for entry in entries)
             found.append((phase, xxhash.xxh3_64_intdigest(names.encode("utf-8", "surrogatepass")), entries))
         return tuple(found)
@@ -75,7 +94,9 @@ class Frame:
 
     def _roll(self, seed: int, entries: tuple[int, ...]) -> bytes:
         digests = self.digests
-        return xxhash.xxh3_64_digest(b"".join([digests[8 * entry : 8 * entry + 8] for entry in entries]), seed)
+        return xxhash.xxh3_64_digest(
+            b"".join([digests[8 * entry : 8 * entry + 8] for entry in entries]), seed
+        )
 
     @property
     def key(self) -> tuple[int, int, Layout, bytes]:

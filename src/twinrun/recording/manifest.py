@@ -19,7 +19,9 @@ FILE = "manifest.json"
 class Manifest:
     program: str
     arguments: tuple[str, ...] = ()
-    status: str = "running"  # running | ended | stopped (at the step asked for) | held (at a difference) | failed
+    status: str = (
+        "running"  # running | ended | stopped (at the step asked for) | held (at a difference) | failed
+    )
     exit_code: int | None = None
     started: float = 0.0
     ended: float | None = None

@@ -7,6 +7,7 @@ import sqlite3
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import xxhash
 
@@ -65,7 +66,8 @@ class Writer:
         if number is None:
             number = self._layouts[layout] = len(self._layouts)
             self._db.execute(
-                "INSERT INTO layouts VALUES (?,?,?)", (number, json.dumps(layout.phases), json.dumps(layout.names))
+                "INSERT INTO layouts VALUES (?,?,?)",
+                (number, json.dumps(layout.phases), json.dumps(layout.names)),
             )
         return number
 
@@ -115,7 +117,10 @@ class Reader:
 
     def _read_layouts(self) -> dict[int, Layout]:
         rows = self._db.execute("SELECT id, phases, names FROM layouts")
-        return {number: _checked(Layout(tuple(json.loads(phases)), tuple(json.loads(names)))) for number, phases, names in rows}
+        return {
+            number: _checked(Layout(tuple(json.loads(phases)), tuple(json.loads(names))))
+            for number, phases, names in rows
+        }
 
     def __len__(self) -> int:
         (count,) = self._one("SELECT coalesce(max(seq) + 1, 0) FROM frames")
@@ -154,9 +159,9 @@ class Reader:
         except (sqlite3.Error, struct.error, KeyError, ValueError, TypeError) as problem:
             raise _damaged(self.folder / FILE, problem) from None
 
-    def _one(self, query: str, parameters: tuple[object, ...] = ()) -> tuple[object, ...]:
+    def _one(self, query: str, parameters: tuple[object, ...] = ()) -> tuple[Any, ...]:
         try:
-            row: tuple[object, ...] | None = self._db.execute(query, parameters).fetchone()
+            row: tuple[Any, ...] | None = self._db.execute(query, parameters).fetchone()
         except sqlite3.Error as problem:
             raise _damaged(self.folder / FILE, problem) from None
         if row is None:
@@ -190,7 +195,7 @@ def _is_cut(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(100)
     size, pages = struct.unpack(">H", head[16:18])[0], struct.unpack(">I", head[28:32])[0]
-    return path.stat().st_size < (65536 if size == 1 else size) * pages
+    return bool(path.stat().st_size < (65536 if size == 1 else size) * pages)
 
 
 def _damaged(path: Path, problem: object) -> BadRecording:

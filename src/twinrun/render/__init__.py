@@ -42,7 +42,12 @@ def write_result(
 
 
 def write_results(
-    results: Sequence[tuple[str, CheckResult]], *, output_format: str, output_file: str | None, html: str | None, **how: bool
+    results: Sequence[tuple[str, CheckResult]],
+    *,
+    output_format: str,
+    output_file: str | None,
+    html: str | None,
+    **how: bool,
 ) -> None:
     """One result, or those of several named programs together."""
     if output_format == "github":
@@ -54,7 +59,9 @@ def write_results(
         return
     from twinrun.render.several import as_one
 
-    _write(as_one(results, output_format, quiet=how.get("quiet", False), colour=output_file is None), output_file)
+    _write(
+        as_one(results, output_format, quiet=how.get("quiet", False), colour=output_file is None), output_file
+    )
 
 
 def _rendered(result: CheckResult, output_format: str, quiet: bool, colour: bool) -> str:

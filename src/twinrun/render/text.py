@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twinrun.findings.finding import Finding
@@ -82,7 +83,7 @@ def _body(result: CheckResult, paint) -> Iterator[str]:  # type: ignore[no-untyp
         yield "  the program's last words:"
         yield from (f"    {inline(line)}" for line in result.output_tail.splitlines())
     if result.recordings:
-        yield paint(f"  recordings: {os.path.dirname(result.recordings[0]) or '.'}", "dim")
+        yield paint(f"  recordings: {Path(result.recordings[0]).parent}", "dim")
 
 
 def _measured(difference: Difference) -> Iterator[str]:

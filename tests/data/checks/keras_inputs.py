@@ -120,6 +120,30 @@ def augmentation_layers_without_a_seed_are_found() -> None:
     assert _codes(keras.layers.Dense(1)) == []
 
 
+class Old(tf_keras.utils.Sequence):
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Any:
+        return np.random.rand(2, 3), np.zeros(2)
+
+
+def loaders_of_tf_keras_are_read_with_what_fit_is_told() -> None:
+    from twinrun.adapters.tensorflow.data import watch
+
+    assert _codes(Old(), workers=2) == ["TW205"]
+    watch.stop_watching()
+    watch.watch_datasets()
+    try:
+        model = tf_keras.Sequential([tf_keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        model.fit(Old(), workers=2, verbose=0)
+        found = [one.code for audit in watch.collected() for one in audit.findings]
+    finally:
+        watch.stop_watching()
+    assert found == ["TW205"]
+
+
 def the_watch_collects_what_a_program_trains_on() -> None:
     from twinrun.adapters.tensorflow.data import watch
 

@@ -1,4 +1,4 @@
-"""What `repeatable` promises: the same stream, other epochs, restarts, the same data, the original left alone."""
+"""What `repeatable` promises: the same stream, other epochs, restarts, the same data."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tensorflow.python.framework import config
 import twinrun
 from twinrun.adapters.tensorflow.data import changes, note_sites, set_epoch
 from twinrun.adapters.tensorflow.data.element import restore_global_streams
-from twinrun.adapters.tensorflow.data.lift import NotADataset, tensorflows_graph
+from twinrun.adapters.tensorflow.data.lift import NotADataset
 from twinrun.adapters.tensorflow.data.replay import CannotRewrite
+from twinrun.adapters.tensorflow.data.written import tensorflows_graph
 from twinrun.errors import TwinrunError, UsageError
 
 D = tf.data.Dataset
@@ -195,7 +196,7 @@ def bad_arguments_are_refused() -> None:
     def inside() -> None:
         twinrun.repeatable(D.range(3).shuffle(3))
 
-    with pytest.raises(Exception, match="CannotRewrite: the dataset is built inside a tf.function"):
+    with pytest.raises(Exception, match=r"CannotRewrite: the dataset is built inside a tf\.function"):
         inside()  # TensorFlow wraps what a traced function raises
 
 

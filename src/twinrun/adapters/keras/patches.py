@@ -88,7 +88,7 @@ def _paths() -> Iterator[tuple[Any, str]]:
     for variable in [reference() for reference in list(_made.values())]:
         value = getattr(variable, "_value", None)
         if value is not None:
-            yield value, str(getattr(variable, "path", variable.name))
+            yield value, str(getattr(variable, "path", None) or getattr(variable, "name", "variable"))
 
 
 def wrap_metric_variable(observer: Observer) -> Callable[..., Any]:

@@ -224,7 +224,11 @@ def _nap() -> Any:
 
 
 def _after(leaf: Any) -> Any:
-    return tf.identity(leaf) if isinstance(leaf, tf.Tensor) and leaf.dtype not in (tf.variant, tf.resource) else leaf
+    return (
+        tf.identity(leaf)
+        if isinstance(leaf, tf.Tensor) and leaf.dtype not in (tf.variant, tf.resource)
+        else leaf
+    )
 
 
 def _with_options(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -61,7 +61,11 @@ def insert(observer: Observer, call: tuple[Any, Any, Any] | None) -> None:
     if call is not None:
         known = {id(leaf) for _, leaf in batch}
         batch += [pair for pair in named_arguments(*call) if id(pair[1]) not in known]
-    batch = [(name, leaf) for name, leaf in batch if isinstance(leaf, tf.Tensor) and leaf.dtype not in (tf.variant, tf.resource)]
+    batch = [
+        (name, leaf)
+        for name, leaf in batch
+        if isinstance(leaf, tf.Tensor) and leaf.dtype not in (tf.variant, tf.resource)
+    ]
     updaters = [updater for updater in observer._updaters.values() if updater.iterations() is not None]
     rows = [row for row in observer.variables.rows() if row.ref() is not None]
     counters = [_read(updater.iterations()) for updater in updaters]
@@ -82,7 +86,13 @@ def _read(variable: Any) -> Any:
     return tf.raw_ops.ReadVariableOp(resource=variable._handle, dtype=variable.dtype)
 
 
-def _seen(observer: Observer, updaters: list[Any], names: tuple[str, ...], kinds: list[tuple[str, str]], arrays: list[Any]) -> None:
+def _seen(
+    observer: Observer,
+    updaters: list[Any],
+    names: tuple[str, ...],
+    kinds: list[tuple[str, str]],
+    arrays: list[Any],
+) -> None:
     watch = observer.watch
     if not watch.alive:
         return
@@ -98,9 +108,13 @@ def _seen(observer: Observer, updaters: list[Any], names: tuple[str, ...], kinds
         for one in observer.probed():
             watch.add(one)
         if names:
-            watch.add(Block("batch", names, [digest_array(array) for array in batch], lambda number: batch[number]))
+            watch.add(
+                Block("batch", names, [digest_array(array) for array in batch], lambda number: batch[number])
+            )
         for phase in ("weights", "seed"):
-            chosen = [(name, array) for (kind, name), array in zip(kinds, values, strict=True) if kind == phase]
+            chosen = [
+                (name, array) for (kind, name), array in zip(kinds, values, strict=True) if kind == phase
+            ]
             if chosen:
                 watch.add(_block(phase, chosen))
         watch.step += span
@@ -109,4 +123,9 @@ def _seen(observer: Observer, updaters: list[Any], names: tuple[str, ...], kinds
 
 
 def _block(phase: str, chosen: list[tuple[str, Any]]) -> Block:
-    return Block(phase, tuple(name for name, _ in chosen), [digest_array(array) for _, array in chosen], lambda number: chosen[number][1])
+    return Block(
+        phase,
+        tuple(name for name, _ in chosen),
+        [digest_array(array) for _, array in chosen],
+        lambda number: chosen[number][1],
+    )

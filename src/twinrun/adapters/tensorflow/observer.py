@@ -264,10 +264,17 @@ class Observer:
 
     def fed(self, inputs: Any) -> None:
         """Something was handed to a layer, eagerly. An array under a tape is a batch; a tensor may be an intermediate."""
-        if not self.watch.alive or not context.executing_eagerly() or not tapes.could_possibly_record() or self.scope:
+        if (
+            not self.watch.alive
+            or not context.executing_eagerly()
+            or not tapes.could_possibly_record()
+            or self.scope
+        ):
             return
         try:
-            handed = _named_block([(name, leaf) for name, leaf in leaves(inputs) if isinstance(leaf, np.ndarray)])
+            handed = _named_block(
+                [(name, leaf) for name, leaf in leaves(inputs) if isinstance(leaf, np.ndarray)]
+            )
             if handed is not None:
                 self.pending.append(handed)
         except Exception as problem:
@@ -398,7 +405,7 @@ def _parameter_names(function: Any) -> list[str]:
         return []
     names = list(code.co_varnames[: code.co_argcount])
     bound = getattr(function.python_function, "__self__", None)
-    return names[1:] if bound is not None or names[:1] == ["self"] and len(names) > 1 else names
+    return names[1:] if bound is not None or (names[:1] == ["self"] and len(names) > 1) else names
 
 
 def _named_block(found: list[tuple[str, Any]]) -> Block | None:

@@ -29,7 +29,9 @@ class OpTrace:
         self._digests: dict[int, str] = {}
         self._forward: dict[int, dict[str, Any]] = {}  # by tensor: the forward op that used or made it
 
-    def seen(self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
+    def seen(
+        self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+    ) -> None:
         if graph is not None or not self._watch.alive or self._watch.standing:
             return
         if self._frames != self._watch.frames:  # a step was closed: this op belongs to the next
@@ -55,7 +57,9 @@ class OpTrace:
         if backward:
             origin = self._origin(name, inputs)
             if origin is not None:
-                row.update(file=origin["file"], line=origin["line"], layer=origin["layer"], forward=origin["op"])
+                row.update(
+                    file=origin["file"], line=origin["line"], layer=origin["layer"], forward=origin["op"]
+                )
         else:
             for tensor in (*inputs, *outputs):
                 if isinstance(tensor, EagerTensor):
@@ -64,9 +68,12 @@ class OpTrace:
 
     def _origin(self, name: str, inputs: Any) -> dict[str, Any] | None:
         """The forward op of a gradient's op: one that shares a tensor with it, best of all one of like name."""
-        shared = [self._forward[t._id] for t in inputs if isinstance(t, EagerTensor) and t._id in self._forward]
+        shared = [
+            self._forward[t._id] for t in inputs if isinstance(t, EagerTensor) and t._id in self._forward
+        ]
         alike = [row for row in shared if name.startswith(row["op"])]
-        return (alike or shared or [None])[0]
+        found = alike or shared
+        return found[0] if found else None
 
     def _digest(self, tensor: Any) -> str | None:
         if not isinstance(tensor, EagerTensor):
@@ -95,7 +102,10 @@ def _in_gradient() -> bool:
     for _ in range(60):
         if frame is None:
             return False
-        if frame.f_code.co_name in ("gradient", "jacobian") and "tensorflow/python/eager/backprop" in frame.f_code.co_filename:
+        if (
+            frame.f_code.co_name in ("gradient", "jacobian")
+            and "tensorflow/python/eager/backprop" in frame.f_code.co_filename
+        ):
             return True
         frame = frame.f_back  # type: ignore[assignment]
     return False

@@ -27,7 +27,10 @@ class MissingPatchPoint(TwinrunError):
 
 def install(observer: Observer) -> None:
     # Every call of a tf.function: the outermost one is where a compiled step is seen from outside.
-    patch("tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.__call__", _function(observer))
+    patch(
+        "tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.__call__",
+        _function(observer),
+    )
     # Every variable at birth: weights, optimizer slots, generators, whoever makes them.
     patch("tensorflow.python.ops.resource_variable_ops:BaseResourceVariable.__init__", _variable(observer))
     # Gradients: eagerly the tape's target is the loss; without an optimizer they announce an update by hand.
@@ -123,7 +126,9 @@ def _drew(observer: Observer, element: Any) -> None:
     if context.executing_eagerly():
         observer.drew(element)
     elif not loops.drew(element):
-        named = [(name, leaf) for name, leaf in leaves(element) if leaf.dtype not in (tf.variant, tf.resource)]
+        named = [
+            (name, leaf) for name, leaf in leaves(element) if leaf.dtype not in (tf.variant, tf.resource)
+        ]
         names = tuple(name for name, _ in named)
         slot = next(_slots)
 
@@ -148,12 +153,12 @@ def _value(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _loop_body(original: Callable[..., Any]) -> Callable[..., Any]:
     def scan(dataset: Any, state: Any, function: Any) -> Any:
-        @tf.autograph.experimental.do_not_convert  # what it wraps has been converted already
         def body(loop_state: Any, element: Any) -> Any:
             loops.drew(element)
             return function(loop_state, element)
 
-        return original(dataset, state, body)
+        # What it wraps has been converted by autograph already.
+        return original(dataset, state, tf.autograph.experimental.do_not_convert(body))
 
     return scan
 

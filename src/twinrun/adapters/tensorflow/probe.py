@@ -34,7 +34,9 @@ def probe_tensor(watch: Watch, name: str, tensor: Any) -> bool:
         try:
             with watch.lock:
                 digests = [digest_array(array) for array in values]
-                observer.pending_graph.append((0, Block("probe", names, digests, lambda number: values[number])))
+                observer.pending_graph.append(
+                    (0, Block("probe", names, digests, lambda number: values[number]))
+                )
         except Exception as problem:
             watch.trouble(problem)
 

@@ -150,7 +150,7 @@ class Book:
 def caller(skip: int = 2) -> Caller | None:
     """The user's line that led here, and what lies between. None when no frame of the user's is on this stack."""
     frame: FrameType | None = sys._getframe(skip)
-    via = where = ""
+    via = ""
     while frame is not None:
         code = frame.f_code
         file = code.co_filename

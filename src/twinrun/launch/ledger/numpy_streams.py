@@ -29,7 +29,7 @@ def install(book: Book, module: ModuleType) -> None:
     module.seed = _seed(book, module.seed)  # type: ignore[attr-defined]
     outside.numpy_ready.append(True)
     # NumPy has its own copy now: from here on this is the user's.
-    secrets.randbits = outside.randbits(book, "entropy", "secrets.randbits")
+    secrets.randbits = outside.randbits(book, "entropy", "secrets.randbits")  # type: ignore[assignment]
 
 
 def _draw(book: Book, module: ModuleType, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +40,7 @@ def _draw(book: Book, module: ModuleType, name: str, original: Callable[..., Any
             original(*args, **kwargs)
             if number is None
             else getattr(module.RandomState(number), name)(*args, **kwargs)
-        )  # type: ignore[attr-defined]
+        )
         shown = args[0] if name == "shuffle" and args else result
         book.note("numpy", who, f"np.random.{name}", _bytes(shown))
         return result

@@ -61,7 +61,7 @@ def _entropy(book: Book) -> None:
     random._urandom = noted_urandom  # type: ignore[attr-defined]  # SystemRandom's own copy
     # NumPy keeps the function that it finds here at its import, for generators that get no seed.
     _randbits.append(secrets.randbits)
-    secrets.randbits = randbits(book, "generator", "an unseeded NumPy generator")
+    secrets.randbits = randbits(book, "generator", "an unseeded NumPy generator")  # type: ignore[assignment]
 
 
 _randbits: list[Callable[[int], int]] = []
@@ -74,7 +74,9 @@ def randbits(book: Book, kind: str, what: str) -> Callable[[int], int]:
     def noted(k: int) -> int:
         importing = not numpy_ready and "numpy.random" in sys.modules
         if kind == "generator" and importing:
-            return original(k)  # NumPy seeding its global stream, at its import: draws from that are noted as such
+            return original(
+                k
+            )  # NumPy seeding its global stream, at its import: draws from that are noted as such
         who = caller()
         if who is not None and _SEEDED_STATE.search(linecache.getline(who.file, who.line)):
             return original(k)
@@ -181,7 +183,7 @@ def _listings(book: Book) -> None:
         return NotedScan(path)
 
     os.listdir = noted_listdir
-    os.scandir = noted_scandir  # type: ignore[assignment]
+    os.scandir = noted_scandir
 
 
 def _members(names: list[Any]) -> str:
@@ -265,7 +267,7 @@ def _lookups(book: Book) -> None:
             if isinstance(path, (str, os.PathLike)):
                 who = caller()
                 if who is not None and who.via in ("", "genericpath", "posixpath", "pathlib", "os"):
-                    book.missed(os.path.abspath(os.fspath(path)), who)
+                    book.missed(str(Path(path).absolute()), who)
             raise
 
     os.stat = noted_stat

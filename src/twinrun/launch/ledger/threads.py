@@ -11,7 +11,9 @@ from typing import Any
 
 from twinrun.launch.ledger.book import Book, caller
 
-_ALONE = 2.0  # seconds in which nothing else runs beside it; one that waits for somebody takes longer than that
+_ALONE = (
+    2.0  # seconds in which nothing else runs beside it; one that waits for somebody takes longer than that
+)
 _ROADS = ("", "concurrent", "threading", "multiprocessing")
 
 _start = threading.Thread.start

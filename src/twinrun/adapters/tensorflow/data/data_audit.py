@@ -1,6 +1,7 @@
-"""The audit of a real input pipeline: each stage's order and randomness, and findings at the user's own lines.
+"""The audit of a real input pipeline: each stage's order and randomness, and findings at the user's lines.
 
-The graph says how every stage runs; nothing is iterated. What the graph cannot say is `unknown`, never a guess.
+The graph says how every stage runs; nothing is iterated. What the graph cannot say is `unknown`, never a
+guess.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from twinrun.findings.finding import Finding
 
 @dataclass(frozen=True)
 class DataAudit:
-    """What was found in one input: its stages, sources first, and the findings. Printing it draws the list."""
+    """What was found in one input: its stages, sources first, and findings. Printing it draws the list."""
 
     stages: tuple[Stage, ...]
     findings: tuple[Finding, ...]
@@ -32,11 +33,19 @@ class DataAudit:
 
 
 @unconverted
-def audit(data: Any, *, shuffle: bool | None = None, resumes: bool = False) -> DataAudit:
-    """Audit a tf.data dataset, or anything else that Keras trains on: arrays, generators, PyDatasets, loaders, layers.
+def audit(
+    data: Any,
+    *,
+    shuffle: bool | None = None,
+    workers: int | None = None,
+    use_multiprocessing: bool | None = None,
+    resumes: bool = False,
+) -> DataAudit:
+    """Audit a tf.data dataset, or anything else that Keras trains on: arrays, generators, loaders, layers.
 
-    `shuffle` is what `fit` will be told about arrays and PyDatasets. `resumes` says that the program continues
-    interrupted runs, so an order that is not restored becomes a finding (TW207).
+    `shuffle` is what `fit` will be told about arrays and PyDatasets; `workers` and `use_multiprocessing` what
+    tf_keras' `fit` will be told about a Sequence (a PyDataset of Keras 3 knows its own). `resumes` says that the
+    program continues interrupted runs, so that an order that is not restored becomes a finding (TW207).
     """
     from tensorflow.python.data.ops import dataset_ops
 
@@ -44,7 +53,7 @@ def audit(data: Any, *, shuffle: bool | None = None, resumes: bool = False) -> D
         return audit_dataset(data, resumes=resumes)
     from twinrun.adapters.tensorflow.data.keras_inputs import audit_keras_input
 
-    return audit_keras_input(data, shuffle=shuffle)
+    return audit_keras_input(data, shuffle=shuffle, workers=workers, use_multiprocessing=use_multiprocessing)
 
 
 @unconverted

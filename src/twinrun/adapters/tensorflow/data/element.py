@@ -1,8 +1,8 @@
-"""Host randomness by element: inside a repeatable pipeline, Python code draws from a generator of its element.
+"""Host randomness by element: inside a repeatable pipeline, Python code draws from its element's generator.
 
-`element_rng(index)` is the way to ask for it. Code that draws from NumPy's or Python's global streams gets the element's
-stream there too: the functions of those modules are redirected, and the redirection acts only in a thread that is
-working on an element.
+`element_rng(index)` is the way to ask for it. Code that draws from NumPy's or Python's global streams gets
+the element's stream there too: the functions of those modules are redirected, and the redirection acts only
+in a thread that is working on an element.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _lock = threading.Lock()
 def element_rng(index: Any = None, *, seed: int | None = None, epoch: int = 0) -> np.random.Generator:
     """A NumPy generator of its own for one element.
 
-    Inside a pipeline made by `twinrun.repeatable` it follows from the pipeline's seed, the epoch and the element, and
-    `index` is only needed for several generators in one call. Elsewhere (in a PyDataset's `__getitem__`, say) give it a
-    `seed`, the `epoch` and the `index`.
+    Inside a pipeline made by `twinrun.repeatable` it follows from the pipeline's seed, the epoch and the
+    element, and `index` is only needed for several generators in one call. Elsewhere (in a PyDataset's
+    `__getitem__`, say) give it a `seed`, the `epoch` and the `index`.
     """
     key = _working.key
     if key is None and seed is None:
@@ -52,7 +52,8 @@ def element_rng(index: Any = None, *, seed: int | None = None, epoch: int = 0) -
 def for_each_element(function: Callable[..., Any], *, counting: bool = False) -> Callable[..., Any]:
     """`function` with its element's key before its arguments.
 
-    A generator's `next` is called with the same key for every element of an epoch, so there the elements are counted.
+    A generator's `next` is called with the same key for every element of an epoch, so there the elements are
+    counted.
     """
     counts: dict[Any, int] = {}
 
@@ -83,7 +84,7 @@ def redirect_global_streams() -> None:
                 _redirect(np.random, name, value, _numpy_stream)
         _redirect(np.random, "default_rng", np.random.default_rng, None)
         for name, value in list(vars(random).items()):
-            if getattr(value, "__self__", None) is random._inst:  # type: ignore[attr-defined]
+            if getattr(value, "__self__", None) is random._inst:
                 _redirect(random, name, value, _python_stream)
 
 
@@ -119,7 +120,7 @@ def _redirect(module: Any, name: str, original: Any, stream: Callable[[], Any] |
             return getattr(stream(), name)(*arguments, **named)
 
     redirected.__redirected__ = original  # type: ignore[attr-defined]
-    del redirected.__wrapped__  # type: ignore[attr-defined]  # it is not the same function: do not look through it
+    del redirected.__wrapped__  # it is not the same function: nobody should look through it
     _redirected[(module, name)] = original
     setattr(module, name, redirected)
 

@@ -1,7 +1,7 @@
 """The fingerprint of a stream of elements: one digest that knows the order, one that does not.
 
-Equal ordered digests: the same data in the same order. Unequal ordered and equal unordered digests: the same data in
-another order. Unequal unordered digests: other data.
+Equal ordered digests: the same data in the same order. Unequal ordered and equal unordered digests: the same
+data in another order. Unequal unordered digests: other data.
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ class DataFingerprint:
         cut = "" if self.complete else " (cut short)"
         lines = [f"{self.elements} elements{cut}, ordered {self.ordered}, unordered {self.unordered}"]
         for number, epoch in enumerate(self.epochs if len(self.epochs) > 1 else ()):
-            lines.append(
-                f"  epoch {number}: {epoch.elements} elements, ordered {epoch.ordered}, unordered {epoch.unordered}"
-            )
+            digests = f"ordered {epoch.ordered}, unordered {epoch.unordered}"
+            lines.append(f"  epoch {number}: {epoch.elements} elements, {digests}")
         return "\n".join(lines)
 
 
@@ -120,8 +119,9 @@ def _walk(dataset: Iterable[Any], limit: int | None, *into: ElementDigest) -> bo
         except TwinrunError:
             raise
         except Exception as problem:
+            said = f"{type(problem).__name__}: {_first_line(problem)}"
             raise CannotFingerprint(
-                f"the dataset raised after {taken} elements: {type(problem).__name__}: {_first_line(problem)}",
+                f"the dataset raised after {taken} elements: {said}",
                 hint="fingerprint the part before it with limit=…",
             ) from problem
         digest = element_digest(element)

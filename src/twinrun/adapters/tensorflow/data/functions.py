@@ -1,4 +1,4 @@
-"""What a pipeline's function does beside computing: what it draws from, whom it calls in Python, what it writes."""
+"""What a function of a pipeline does beside computing: what it draws from, calls in Python, and writes."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def host_call(op: Any) -> HostCall:
 
 
 def _in_users_file(draw: HostDraw, site: Site | None) -> HostDraw:
-    """A draw that was read from autograph's copy of a function is told at the line that called for the function."""
+    """A draw that was read from autograph's copy of a function is told at the line that called for it."""
     if site is None or is_users(draw.file):
         return draw
     return replace(draw, file=site.file, line=site.line)
@@ -182,7 +182,7 @@ def _filled(cell: Any) -> bool:
 
 
 def feeds_seeds(write: Any) -> bool:
-    """Whether the variable that an op writes is also read here as the seed of a stateless draw (Keras' seed generators)."""
+    """Whether a variable that is written here is also read as the seed of a stateless draw, as Keras does."""
     resource = write.inputs[0]
     waiting = [
         op for op in write.graph.get_operations() if op.type in randomops.READS and op.inputs[0] is resource

@@ -1,14 +1,20 @@
-"""A dataset's graph walked into stages: what each one is, how it runs, what its functions do, and who built it."""
+"""A dataset's graph walked into stages: what each is, how it runs, what its functions do, who built it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
+from twinrun.adapters.tensorflow.data.arguments import (
+    argument,
+    argument_tensor,
+    dataset_inputs,
+    is_drawn_by_key,
+    past_identities,
+)
+from twinrun.adapters.tensorflow.data.captured import captured_dataset
 from twinrun.adapters.tensorflow.data.functions import (
     FunctionFacts,
     called_graphs,
@@ -17,8 +23,7 @@ from twinrun.adapters.tensorflow.data.functions import (
     ops_within,
 )
 from twinrun.adapters.tensorflow.data.kinds import kind_of, word_of
-from twinrun.adapters.tensorflow.data.lift import Lifted, captured_dataset, lift, source_op
-from twinrun.adapters.tensorflow.data.randomops import is_stateless_draw
+from twinrun.adapters.tensorflow.data.lift import Lifted, lift, source_op
 from twinrun.adapters.tensorflow.data.sites import Site, callable_site, dataset_site, op_site
 
 # Arguments and attributes worth reading, under the names tf.data's own methods have for them.
@@ -43,16 +48,6 @@ _VALUES = (
 )
 
 
-_FOLDED: dict[str, Callable[..., Any]] = {
-    "Cast": lambda value: value,
-    "Equal": np.equal,
-    "Identity": lambda value: value,
-    "LogicalAnd": np.logical_and,
-    "Select": np.where,
-    "SelectV2": np.where,
-}
-
-
 @dataclass(frozen=True)
 class Stage:
     """One transformation. `number` is its place (`3`, or `3.1` for one built inside stage 3's function)."""
@@ -67,6 +62,7 @@ class Stage:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     functions: tuple[FunctionFacts, ...] = ()
     parallel: bool = False
+    captured: bool = False  # it belongs to a dataset made outside the function that uses it
     order: str = "unknown"
     randomness: str = "unknown"
     notes: tuple[str, ...] = ()
@@ -113,9 +109,7 @@ class _Walk:
 
     def tensor(self, tensor: Any, prefix: str, inside: Stage | None) -> str | None:
         """The number of the stage that a dataset tensor comes from, walking it first when it is new."""
-        op = tensor.op
-        while op.type == "Identity":
-            op = op.inputs[0].op
+        op = past_identities(tensor.op)
         key = (id(op.graph), op.name)
         if key not in self._numbers:
             inputs = [self.tensor(one, prefix, inside) for one in dataset_inputs(op)]
@@ -181,7 +175,7 @@ class _Walk:
         walk._counts = {f"{number}.": self._counts.get(f"{number}.", 0)}
         walk.tensor(inner.output, f"{number}.", stage)
         self._counts |= walk._counts
-        self.stages += walk.stages
+        self.stages += [replace(one, captured=True) for one in walk.stages]
         self.ops |= walk.ops
 
 
@@ -199,23 +193,6 @@ def _word(op_type: str, site: Site | None) -> str:
     ):
         return word if word == call else f"{call}: {word}"
     return word
-
-
-def dataset_inputs(op: Any) -> list[Any]:
-    """The datasets that a dataset op works on, without those that its functions have captured."""
-    from tensorflow.core.framework import types_pb2
-
-    found, place = [], 0
-    for arg in op.op_def.input_arg:
-        count = 1
-        if arg.number_attr:
-            count = op.get_attr(arg.number_attr)
-        elif arg.type_list_attr:
-            count = len(op.get_attr(arg.type_list_attr))
-        if arg.type == types_pb2.DT_VARIANT:
-            found += op.inputs[place : place + count]
-        place += count
-    return found
 
 
 def _is_captured_dataset(tensor: Any, op: Any, lifted: Lifted) -> bool:
@@ -238,61 +215,6 @@ def _is_parallel(op: Any, inside: Stage | None) -> bool:
     return calls is None or int(calls) != 1
 
 
-def argument(op: Any, name: str) -> Any:
-    """A dataset op's argument or attribute by name, when it is known before running. None when it is not."""
-    value = argument_tensor(op, name)
-    if value is None:
-        try:
-            found = op.get_attr(name)
-        except ValueError:
-            return None
-        return found.decode() if isinstance(found, bytes) else found
-    static = _static(_outside(value))
-    if static is None:
-        return None
-    value = static.item() if hasattr(static, "item") else static
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
-def _static(tensor: Any) -> Any:
-    """A tensor's value, if it is a constant or made of constants as TensorFlow makes seeds inside a function."""
-    import tensorflow as tf
-
-    value = tf.get_static_value(tensor)
-    fold = _FOLDED.get(tensor.op.type) if value is None and hasattr(tensor, "graph") else None
-    if fold is None:
-        return value
-    inputs = [_static(one) for one in tensor.op.inputs]
-    return None if any(one is None for one in inputs) else fold(*inputs)
-
-
-def _outside(tensor: Any) -> Any:
-    """The tensor that a graph of ours has captured from the function around it, where the value may be known."""
-    while tensor.op.type == "Placeholder":
-        outer = next(
-            (outer for outer, inner in getattr(tensor.graph, "captures", ()) if inner is tensor), None
-        )
-        if outer is None or not hasattr(outer, "graph"):
-            return tensor if outer is None else outer
-        tensor = outer
-    return tensor
-
-
-def argument_tensor(op: Any, name: str) -> Any:
-    """The tensor given for a named input of an op, None when the op has no such input (or a list of them)."""
-    place = 0
-    for arg in op.op_def.input_arg:
-        count = 1
-        if arg.number_attr:
-            count = op.get_attr(arg.number_attr)
-        elif arg.type_list_attr:
-            count = len(op.get_attr(arg.type_list_attr))
-        elif arg.name == name:
-            return op.inputs[place]
-        place += count
-    return None
-
-
 def _attributes(op: Any, origin: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     names = {arg.name for arg in op.op_def.input_arg} | {attr.name for attr in op.op_def.attr}
@@ -301,7 +223,7 @@ def _attributes(op: Any, origin: Any) -> dict[str, Any]:
             if name in names:
                 value, tensor = argument(op, name), argument_tensor(op, name)
                 if value is None and tensor is not None:
-                    value = "drawn by key" if _is_drawn_by_key(tensor) else "computed"
+                    value = "drawn by key" if is_drawn_by_key(tensor) else "computed"
                 found[name] = value
     elements = _cardinality(origin)
     if elements is not None:
@@ -309,24 +231,8 @@ def _attributes(op: Any, origin: Any) -> dict[str, Any]:
     return found
 
 
-def _is_drawn_by_key(tensor: Any) -> bool:
-    """Whether a value comes from a stateless draw: computed, and the same in every run."""
-    waiting, seen = [tensor], set()
-    while waiting:
-        found = _outside(waiting.pop())
-        if not hasattr(found, "graph"):
-            continue
-        op = found.op
-        if is_stateless_draw(op.type):
-            return True
-        if op.name not in seen:
-            seen.add(op.name)
-            waiting += op.inputs
-    return False
-
-
 def _cardinality(origin: Any) -> int | None:
-    """How many elements come out, where TensorFlow knows without running. -1 stands for an infinite number."""
+    """How many elements come out, where TensorFlow knows without running. -1: infinitely many."""
     from tensorflow.python.framework import ops
 
     if origin is None or not isinstance(origin._variant_tensor, ops.EagerTensor):

@@ -1,7 +1,7 @@
 """What a Python function that a pipeline calls draws from: read from its bytecode, never by running it.
 
-Names are resolved to the objects they stand for (modules, generators, functions), through globals, closures and bound
-instances, and the user's own helpers are followed. What cannot be resolved is not guessed.
+Names are resolved to the objects they stand for (modules, generators, functions), through globals, closures
+and bound instances, and the user's own helpers are followed. What cannot be resolved is not guessed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 from twinrun.launch.sites import is_users
 
 _DEPTH = 8
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
 _NO_MEANING = {"CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "RESUME", "NOP"}
 
 
@@ -26,9 +27,9 @@ _NO_MEANING = {"CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "RESUME", "NOP"}
 class HostDraw:
     """One place in Python code that draws.
 
-    `kind`: `stream` (a global stream: np.random, random, tf.random), `shared` (one generator object for all calls),
-    `unseeded` (a generator made on the spot without a seed), `entropy` (the operating system), `element`
-    (twinrun.element_rng: what it should be).
+    `kind`: `stream` (a global stream: np.random, random, tf.random), `shared` (one generator object for all
+    calls), `unseeded` (a generator made on the spot without a seed), `entropy` (the operating system),
+    `element` (twinrun.element_rng: what it should be).
     """
 
     kind: str
@@ -70,86 +71,90 @@ class _Unknown:
 _UNKNOWN = _Unknown()
 
 
+@dataclass
+class _Frame:
+    """What names stand for while a function's code is read, and the chain `a.b.c` being followed."""
+
+    names: dict[str, Any]
+    free: dict[str, Any]
+    local: dict[str, Any]
+    value: Any = _UNKNOWN
+    label: str = ""
+
+    def load(self, one: dis.Instruction, following: dis.Instruction | None) -> bool:
+        """Follow one instruction. Whether it left a value on the stack that can be told."""
+        name = str(one.argval)
+        if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            self.value, self.label = self.names.get(name, getattr(builtins, name, _UNKNOWN)), name
+        elif one.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
+            self.value, self.label = self.free.get(name, self.local.get(name, _UNKNOWN)), name
+        elif one.opname.startswith("LOAD_FAST"):
+            self.value, self.label = self.local.get(name, _UNKNOWN), name
+        elif one.opname in _ATTRIBUTES:
+            self.value, self.label = _attribute(self.value, name), f"{self.label}.{name}"
+        elif one.opname == "IMPORT_NAME":
+            whole = following is not None and following.opname == "IMPORT_FROM"
+            wanted = name if whole else name.partition(".")[0]  # `import a.b` binds a
+            self.value, self.label = sys.modules.get(wanted, _UNKNOWN), wanted
+            return False
+        else:
+            if one.opname in ("STORE_FAST", "STORE_DEREF"):
+                self.local[name] = self.value
+            self.value = _UNKNOWN
+            return False
+        return following is None or following.opname not in _ATTRIBUTES
+
+
 class _Reader:
     def __init__(self) -> None:
         self._seen: set[CodeType] = set()
 
     def callable(self, function: Any, depth: int = 0) -> Iterator[HostDraw]:
-        function = undecorated(function)
-        bound: Any = _UNKNOWN
-        if isinstance(function, MethodType):
-            bound, function = function.__self__, undecorated(function.__func__)
-        elif not isinstance(function, FunctionType):
-            call = getattr(type(function), "__call__", None)
-            if not isinstance(call, FunctionType) or isinstance(function, type):
-                return
-            bound, function = function, call
-        if not isinstance(function, FunctionType) or depth > _DEPTH or function.__code__ in self._seen:
+        function, bound = _function_and_self(function)
+        if function is None or depth > _DEPTH or function.__code__ in self._seen:
             return
         self._seen.add(function.__code__)
-        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
-        free = {name: _cell(cell) for name, cell in cells.items()}
-        yield from self._code(function.__code__, function.__globals__, free, bound, depth)
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+        free = {name: _cell(cell) for name, cell in cells}
+        local = {}
+        if bound is not _UNKNOWN and function.__code__.co_argcount:
+            local[function.__code__.co_varnames[0]] = bound
+        yield from self._code(function.__code__, _Frame(function.__globals__, free, local), depth)
 
-    def _code(
-        self, code: CodeType, names: dict[str, Any], free: dict[str, Any], bound: Any, depth: int
-    ) -> Iterator[HostDraw]:
-        local: dict[str, Any] = {}
-        if bound is not _UNKNOWN and code.co_argcount:
-            local[code.co_varnames[0]] = bound
-        line, current, label = code.co_firstlineno, _UNKNOWN, ""
+    def _code(self, code: CodeType, frame: _Frame, depth: int) -> Iterator[HostDraw]:
+        line = code.co_firstlineno
         instructions = [one for one in dis.get_instructions(code) if one.opname not in _NO_MEANING]
-        for position, one in enumerate(instructions):
+        for one, following in zip(instructions, [*instructions[1:], None], strict=True):
             line = _line_of(one, line)
-            following = instructions[position + 1] if position + 1 < len(instructions) else None
-            if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                current, label = (
-                    names.get(one.argval, getattr(builtins, str(one.argval), _UNKNOWN)),
-                    str(one.argval),
-                )
-            elif one.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
-                current, label = free.get(one.argval, local.get(one.argval, _UNKNOWN)), str(one.argval)
-            elif one.opname.startswith("LOAD_FAST"):
-                current, label = local.get(one.argval, _UNKNOWN), str(one.argval)
-            elif one.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
-                current, label = _attribute(current, one.argval), f"{label}.{one.argval}"
-            elif one.opname == "IMPORT_NAME":
-                wanted = str(one.argval)
-                if following is None or following.opname != "IMPORT_FROM":
-                    wanted = wanted.partition(".")[0]  # `import a.b` binds a
-                current, label = sys.modules.get(wanted, _UNKNOWN), wanted
-                continue
-            elif one.opname in ("STORE_FAST", "STORE_DEREF"):
-                local[one.argval] = current
-                current = _UNKNOWN
-                continue
-            elif isinstance(one.argval, CodeType):  # a function, lambda or comprehension written inside
-                yield from self._code(one.argval, names, {**free, **local}, _UNKNOWN, depth)
-                current = _UNKNOWN
-                continue
-            else:
-                current = _UNKNOWN
-                continue
-            if following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
-                continue
-            yield from self._judge(current, label, _is_bare_call(following), code.co_filename, line, depth)
+            if isinstance(one.argval, CodeType):  # a function, lambda or comprehension written inside
+                inner = _Frame(frame.names, {**frame.free, **frame.local}, {})
+                yield from self._code(one.argval, inner, depth)
+            if frame.load(one, following) and frame.value is not _UNKNOWN:
+                kind = draw_kind(frame.value, _is_bare_call(following))
+                if kind is not None:
+                    yield HostDraw(kind, frame.label, code.co_filename, line)
+                else:
+                    yield from self._follow(frame.value, depth)
 
-    def _judge(
-        self, value: Any, label: str, bare_call: bool, file: str, line: int, depth: int
-    ) -> Iterator[HostDraw]:
-        if value is _UNKNOWN or isinstance(value, ModuleType):
+    def _follow(self, value: Any, depth: int) -> Iterator[HostDraw]:
+        """Go on in a function that is named here, if it is the user's own."""
+        if isinstance(value, (ModuleType, type)):
             return
-        kind = draw_kind(value, bare_call)
-        if kind is not None:
-            yield HostDraw(kind, label, file, line)
-            return
-        target = undecorated(value)
-        inner = target.__func__ if isinstance(target, MethodType) else target
-        code = getattr(inner, "__code__", None) or getattr(
-            getattr(type(target), "__call__", None), "__code__", None
-        )
-        if code is not None and not isinstance(target, type) and _is_followed(code.co_filename):
-            yield from self.callable(target, depth + 1)
+        function, _ = _function_and_self(value)
+        if function is not None and _is_followed(function.__code__.co_filename):
+            yield from self.callable(value, depth + 1)
+
+
+def _function_and_self(value: Any) -> tuple[Any, Any]:
+    """The Python function behind a callable, and the object it is bound to. None when there is none."""
+    value = undecorated(value)
+    if isinstance(value, MethodType):
+        function, bound = undecorated(value.__func__), value.__self__
+    elif isinstance(value, (FunctionType, type)):
+        function, bound = value, _UNKNOWN
+    else:
+        function, bound = inspect.getattr_static(type(value), "__call__", None), value
+    return (function, bound) if isinstance(function, FunctionType) else (None, bound)
 
 
 def draw_kind(value: Any, bare_call: bool = False) -> str | None:
@@ -170,7 +175,7 @@ def draw_kind(value: Any, bare_call: bool = False) -> str | None:
             "stream"
             if owner is random._inst
             else ("entropy" if isinstance(owner, random.SystemRandom) else "shared")
-        )  # type: ignore[attr-defined]
+        )
     if _makes_generators(value):
         return "unseeded" if bare_call else None
     module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
@@ -245,7 +250,7 @@ def _attribute(value: Any, name: str) -> Any:
 
 
 def _lazily(module: ModuleType, name: str) -> Any:
-    """Submodules that a library loads on first use (`tf.random`, `np.random`) are looked up as the program would."""
+    """Submodules that a library loads on first use (`tf.random`) are looked up as the program would."""
     if module.__name__.partition(".")[0] in ("tensorflow", "numpy", "keras", "twinrun", "tf_keras"):
         return getattr(module, name, _UNKNOWN)
     return sys.modules.get(f"{module.__name__}.{name}", _UNKNOWN)

@@ -1,4 +1,4 @@
-"""The judgement of each stage: is its order fixed, given up, racing; is its randomness seeded, unseeded, racing."""
+"""The judgement of each stage: order (fixed, given up, racing), randomness (seeded, unseeded, racing)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORST = ("racing", "unseeded", "unknown", "seeded", "none")
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What holds for the whole pipeline: Options, op determinism, and whether the program resumes interrupted runs."""
+    """What holds for the whole pipeline: Options, op determinism, whether interrupted runs are resumed."""
 
     deterministic: bool | None
     op_determinism: bool
@@ -62,7 +62,7 @@ def _judge(stage: Stage, circumstances: Circumstances) -> Stage:
     raced = stage.parallel and not circumstances.op_determinism
     randomness = _worst(
         [
-            _own_randomness(stage),
+            _own_randomness(stage, raced),
             *(_function_randomness(facts, raced, circumstances) for facts in stage.functions),
         ]
     )
@@ -89,12 +89,16 @@ def _order(stage: Stage, circumstances: Circumstances) -> str:
     return "deterministic"
 
 
-def _own_randomness(stage: Stage) -> str:
+def _own_randomness(stage: Stage, raced: bool) -> str:
     if stage.op not in SHUFFLES + RANDOM_SOURCES:
         return "none"
     if stage.seeds is None or "computed" in stage.seeds:
         return "unknown"
-    return "unseeded" if stage.seeds == (0, 0) else "seeded"
+    if stage.seeds == (0, 0):
+        return "unseeded"
+    if stage.captured and raced and stage.attributes.get("reshuffle_each_iteration") is not False:
+        return "racing"  # its iterators are begun, and so seeded, in the order in which parallel calls run
+    return "seeded"
 
 
 def _function_randomness(facts: FunctionFacts, raced: bool, circumstances: Circumstances) -> str:
@@ -148,7 +152,7 @@ def _notes(stage: Stage, circumstances: Circumstances) -> tuple[str, ...]:
         notes += _shuffle_notes(stage)
     if stage.kind == "interleave" and stage.attributes.get("cycle_length") == -1:
         notes.append(
-            "cycle_length is left to TensorFlow, which takes the number of cores: the order changes with the machine"
+            "cycle_length is left to TensorFlow, which counts cores: the order changes with the machine"
         )
     if stage.op in CACHES and stage.attributes.get("filename"):
         notes.append(
@@ -167,13 +171,11 @@ def _shuffle_notes(stage: Stage) -> list[str]:
         notes.append("every epoch comes in the same order (reshuffle_each_iteration=False)")
     elif stage.seeds != (0, 0):
         notes.append(
-            "a new order each epoch, counted from the start of the process: after a restart the first epoch's order comes again"
+            "a new order each epoch, counted by the process: after a restart the first epoch's comes again"
         )
     buffer, elements = stage.attributes.get("buffer_size"), stage.attributes.get("elements")
     if isinstance(buffer, int) and isinstance(elements, int) and 0 < buffer < elements:
-        notes.append(
-            f"a buffer of {buffer} over {elements} elements: an element can come early, but never far too early"
-        )
+        notes.append(f"a buffer of {buffer} over {elements} elements: it mixes neighbours, not the whole")
     return notes
 
 
@@ -183,12 +185,10 @@ def _function_notes(stage: Stage, facts: FunctionFacts, circumstances: Circumsta
         notes.append("op determinism is on: TensorFlow runs this stage one call at a time")
     if any(draw.source in ("generator", "seed state") for draw in facts.draws) and not stage.parallel:
         notes.append(
-            "draws from a generator that lives outside the pipeline: it repeats if that was seeded and nobody else draws from it"
+            "draws from a generator outside the pipeline: repeats if it was seeded and nobody else draws"
         )
     if facts.writes and stage.parallel:
-        notes.append(
-            f"its calls write a shared variable ({', '.join(facts.writes)}) in the order in which they happen to run"
-        )
+        notes.append(f"its calls write a shared variable ({', '.join(facts.writes)}) as they happen to run")
     for call in facts.host:
         if not call.found:
             notes.append("calls Python that can no longer be read")

@@ -1,4 +1,4 @@
-"""The audit of what Keras trains on when it is not a dataset: arrays, PyDatasets, generators, loaders, layers."""
+"""The audit of what Keras trains on when it is no dataset: arrays, loaders, generators, layers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,18 @@ _FOR_EACH = (
 )
 
 
-def audit_keras_input(data: Any, *, shuffle: bool | None = None) -> DataAudit:
+def audit_keras_input(
+    data: Any,
+    *,
+    shuffle: bool | None = None,
+    workers: int | None = None,
+    use_multiprocessing: bool | None = None,
+) -> DataAudit:
     """Audit anything that `fit` takes beside a tf.data dataset, or a layer that augments."""
     if _is_a(data, "PyDataset", "Sequence", module=("keras", "tf_keras")):
-        return (
-            _loader(data, shuffle)
-            if not _is_a(data, "Iterator", module=("keras", "tf_keras"))
-            else _image_iterator(data)
-        )
+        if _is_a(data, "Iterator", module=("keras", "tf_keras")):
+            return _image_iterator(data)
+        return _loader(data, shuffle, workers, use_multiprocessing)
     if isinstance(data, GeneratorType) or (callable(data) and not _is_layer(data)):
         return _generator(data)
     if _is_layer(data):
@@ -78,7 +82,7 @@ def _arrays(data: Any, shuffle: bool) -> DataAudit:
 
 
 def as_fit_shuffle(one: Finding) -> Finding:
-    """The unseeded tf.random.shuffle that Keras writes for fit(shuffle=True) is an unseeded shuffle of the user's."""
+    """The tf.random.shuffle that Keras writes for fit(shuffle=True) is a shuffle of the user's."""
     if one.code != "TW104" or not one.message.startswith("RandomShuffle"):
         return one
     return finding(
@@ -94,11 +98,13 @@ def as_fit_shuffle(one: Finding) -> Finding:
 # -- loaders -------------------------------------------------------------------------------------------------
 
 
-def _loader(loader: Any, shuffle: bool | None) -> DataAudit:
+def _loader(
+    loader: Any, shuffle: bool | None, workers: int | None, use_multiprocessing: bool | None
+) -> DataAudit:
     """A PyDataset or Sequence: its __getitem__ runs in as many workers as it says."""
     site = callable_site(type(loader).__getitem__)
-    workers = int(getattr(loader, "_workers", getattr(loader, "workers", 1)) or 1)
-    processes = bool(getattr(loader, "_use_multiprocessing", getattr(loader, "use_multiprocessing", False)))
+    workers = int(workers or getattr(loader, "_workers", 1) or 1)
+    processes = bool(use_multiprocessing or getattr(loader, "_use_multiprocessing", False))
     draws = host_draws(loader.__getitem__)
     between = host_draws(loader.on_epoch_end) if hasattr(loader, "on_epoch_end") else ()
     randomness, findings = _loader_findings(type(loader).__name__, site, workers, processes, draws)
@@ -161,7 +167,7 @@ def _draws_unseeded_numpy(draws: tuple[HostDraw, ...]) -> bool:
 
 
 def _image_iterator(loader: Any) -> DataAudit:
-    """What ImageDataGenerator.flow and its like give: NumPy's global stream, reseeded per batch when it has a seed."""
+    """What ImageDataGenerator.flow gives: it draws from NumPy's global stream, reseeded for each batch."""
     name = type(loader).__name__
     seed, shuffle = getattr(loader, "seed", None), bool(getattr(loader, "shuffle", False))
     augments = _augments(getattr(loader, "image_data_generator", None))
@@ -185,7 +191,7 @@ def _image_iterator(loader: Any) -> DataAudit:
         notes.append("reseeds NumPy's global stream for every batch: whoever else draws from it repeats too")
     elif draws:
         notes.append(
-            "draws from NumPy's global stream: with several workers they take turns at it as they happen to run"
+            "draws from NumPy's global stream: several workers take turns at it as they happen to run"
         )
     stage = Stage(
         "1", name, "ImageIterator", True, order="deterministic", randomness=randomness, notes=tuple(notes)
@@ -215,7 +221,7 @@ def _augments(generator: Any) -> bool:
 
 
 def _generator(generator: Any) -> DataAudit:
-    """A Python generator runs in one thread; what it draws from must be seeded, and nobody else may draw from it."""
+    """A Python generator runs in one thread: what it draws from must be seeded, and be its own."""
     function = generator if not isinstance(generator, GeneratorType) else _function_of(generator)
     inner = undecorated(function)
     name = getattr(inner, "__name__", type(inner).__name__)
@@ -236,13 +242,13 @@ def _generator(generator: Any) -> DataAudit:
     notes = () if draws else ("no draw was found in its code",)
     call = HostCall(name, site, draws, True)
     stage = Stage(
-        "1", name, "generator", True, site=site, functions=(FunctionFacts(host=(call,)),), order="deterministic",
-        randomness=randomness, notes=notes,
-    )  # fmt: skip
+        "1", name, "generator", True, site=site, functions=(FunctionFacts(host=(call,)),), notes=notes
+    )
+    stage = replace(stage, order="deterministic", randomness=randomness)
     return DataAudit((stage,), tuple(findings), subject=f"generator {name}")
 
 
-def _function_of(generator: GeneratorType) -> Any:
+def _function_of(generator: GeneratorType[Any, Any, Any]) -> Any:
     """A function with a running generator's code and names, so that it can be read like any other."""
     from types import CellType, FunctionType
 
@@ -260,7 +266,8 @@ def _function_of(generator: GeneratorType) -> Any:
 
 def _layers(layer: Any) -> DataAudit:
     """Augmentation layers: each has a seed of its own, or takes one from a stream when it is made."""
-    stages, findings = [], []
+    stages: list[Stage] = []
+    findings: list[Finding] = []
     for one in _flattened(layer):
         holder = next(
             (
@@ -284,9 +291,9 @@ def _layers(layer: Any) -> DataAudit:
                 _found(
                     "TW105",
                     None,
-                    f"{type(one).__name__} ({name}) has no seed: Keras took one from Python's random when it was made",
+                    f"{type(one).__name__} ({name}) has no seed: Keras took one from Python's random",
                     ["layer.seed is None, and keras.utils.set_random_seed was not called"],
-                    f"keras.layers.{type(one).__name__}(…, seed=42), or keras.utils.set_random_seed(42) before it is made",
+                    f"{type(one).__name__}(…, seed=42), or keras.utils.set_random_seed(42) before it is made",
                 )
             )
     return DataAudit(tuple(stages), tuple(findings), subject=f"layers of {getattr(layer, 'name', 'a layer')}")

@@ -1,8 +1,8 @@
-"""Keys for stateless draws: a number follows from (seed, epoch, stage, element index, draw), and from nothing else.
+"""Keys for stateless draws: a number follows from (seed, epoch, stage, element index, draw) and nothing else.
 
-A draw is a call of the Philox generator, which takes a 64-bit key and a 128-bit counter. For an element, the key is its
-index, and the counter is the name of the draw (stage and place) beside a number drawn once for the epoch. So a keyed
-draw costs next to nothing more than the stateful one it replaces.
+A draw is a call of the Philox generator, which takes a 64-bit key and a 128-bit counter. For an element, the
+key is its index, and the counter is the name of the draw (stage and place) beside a number drawn once for the
+epoch. So a keyed draw costs next to nothing more than the stateful one it replaces.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Pass(Scope):
         super().__init__(key, lambda name: _counter(name, tf.cast(epoch, tf.uint64)))
 
     def repetition(self, turn: Any, count: Any, *place: Any) -> Scope:
-        """The turns of a repeat(n) in epoch e are the epochs e·n, e·n+1, …; those of an endless one e, e+1, …"""
+        """Turns of a repeat(n) in epoch e are the epochs e·n, e·n+1, …; those of an endless one e, e+1, …"""
         import tensorflow as tf
 
         return Pass(self.seed, tf.where(count > 0, self.epoch * count + turn, self.epoch + turn))
@@ -91,7 +91,7 @@ class Pass(Scope):
 
 
 def element(base: Any, index: Any) -> Scope:
-    """The scope of one element: its index in the stage's input (uint64), and the base of the scope around it."""
+    """The scope of one element: its index in the stage's input (uint64), the base of the scope around it."""
     import tensorflow as tf
 
     return Scope(tf.expand_dims(index, 0), lambda name: _counter(name, base))

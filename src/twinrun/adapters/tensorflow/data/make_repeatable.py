@@ -1,7 +1,7 @@
 """`repeatable`: the same pipeline, made to repeat, and still parallel.
 
-The pipeline is built again as a function of the epoch's number. Each time it is iterated, it takes the next number;
-everything that is drawn follows from (seed, epoch, element index), whoever runs first.
+The pipeline is built again as a function of the epoch's number. Each time it is iterated, it takes the next
+number; everything that is drawn follows from (seed, epoch, element index), whoever runs first.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from twinrun.adapters.tensorflow.data.change import Change
 from twinrun.adapters.tensorflow.data.data_audit import audit_dataset
 from twinrun.adapters.tensorflow.data.graph import Pipeline, Stage, read
 from twinrun.adapters.tensorflow.data.judge import Circumstances, judged
 from twinrun.adapters.tensorflow.data.keys import Pass
 from twinrun.adapters.tensorflow.data.replay import CannotRewrite
-from twinrun.adapters.tensorflow.data.rewrite import Change, Rewriter
+from twinrun.adapters.tensorflow.data.rewrite import Rewriter
 from twinrun.adapters.tensorflow.data.rules import files_in_listing_order
 from twinrun.adapters.tensorflow.data.tail import tail_of
 from twinrun.adapters.tensorflow.data.unconverted import unconverted
@@ -25,7 +26,7 @@ _MADE = "_twinrun_repeatable"
 
 @dataclass(frozen=True)
 class Made:
-    """What belongs to a repeatable dataset: what was changed, its epoch counter, and what must live as long as it."""
+    """What belongs to a repeatable dataset: its changes, its epoch counter, what must live as long as it."""
 
     changes: tuple[Change, ...]
     epoch: Any
@@ -34,11 +35,12 @@ class Made:
 
 @unconverted
 def repeatable(dataset: Any, seed: int = 42, *, start_epoch: int = 0, skip: int = 0) -> Any:
-    """A dataset with the elements of `dataset` that repeats bit by bit from run to run, as parallel as it was.
+    """A dataset like `dataset` that repeats bit by bit from run to run, and is as parallel as it was.
 
-    Each iteration is one epoch: epochs differ from one another and repeat across runs. `start_epoch` is the number of
-    the first one, and `skip` how many of its elements were already used: so a restarted run sees what it would have seen.
-    `changes(ds)` lists what was changed. Raises `CannotRewrite`, with the stage and the reason, when it cannot be done.
+    Each iteration is one epoch: epochs differ from one another and repeat across runs. `start_epoch` is the
+    number of the first one, and `skip` how many of its elements were already used: so a restarted run sees
+    what it would have seen. `changes(ds)` lists what was changed. Raises `CannotRewrite`, with the stage and
+    the reason, when it cannot be done.
     """
     from tensorflow.python.autograph.core import ag_ctx
 
@@ -121,9 +123,7 @@ def _check(dataset: Any, seed: int, start_epoch: int, skip: int) -> None:
 
     for name, value in (("seed", seed), ("start_epoch", start_epoch), ("skip", skip)):
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise UsageError(
-                f"repeatable: {name} must be a whole number, not {value!r}", hint=f"repeatable(ds, {name}=…)"
-            )
+            raise UsageError(f"repeatable: {name} must be a whole number, not {value!r}")
     variant = getattr(dataset, "_variant_tensor", None)
     if not tf.executing_eagerly() or (variant is not None and not isinstance(variant, ops.EagerTensor)):
         raise CannotRewrite(
@@ -134,6 +134,12 @@ def _check(dataset: Any, seed: int, start_epoch: int, skip: int) -> None:
 
 def _refuse_unknown(stages: tuple[Stage, ...]) -> None:
     for stage in stages:
+        if stage.captured and stage.randomness != "none":
+            raise CannotRewrite(
+                f"the function of stage {stage.inside} uses a dataset from outside that draws: {stage.kind}()",
+                hint="build that dataset inside the function",
+                where=None if stage.site is None else str(stage.site),
+            )
         if not stage.known or (stage.order == "unknown" and stage.notes):
             raise CannotRewrite(
                 f"stage {stage.number} ({stage.kind}) is unknown: {stage.notes[-1]}",
@@ -158,7 +164,8 @@ def _options(dataset: Any, rewriter: Rewriter) -> Any:
         )
     options.deterministic = True
     if options.experimental_external_state_policy is None:
-        # The one state left is the number of the epoch, which an iterator keeps: it may be saved in the middle.
+        # The one state left is the number of the epoch, which an iterator keeps: it may be saved in the
+        # middle.
         options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
     policy = options.experimental_distribute.auto_shard_policy
     if policy in (tf.data.experimental.AutoShardPolicy.FILE, tf.data.experimental.AutoShardPolicy.AUTO):
@@ -177,7 +184,7 @@ def _copied(options: Any) -> Any:
 
 
 def _verify(made: Any) -> None:
-    """Look at the result as at any other pipeline: what still races or is unseeded was not rewritten, and that is refused."""
+    """Look at the result as at any other pipeline: what still races or is unseeded is refused."""
     audit = audit_dataset(made)
     for stage in audit.stages:
         if stage.order not in ("deterministic",) or stage.randomness not in ("none", "seeded"):

@@ -1,8 +1,9 @@
-"""TensorFlow's random ops by name: which keep a state of their own, which use a captured generator, which are harmless."""
+"""TensorFlow's ops by name: which draw from a state of their own, from a generator, which are harmless."""
 
 from __future__ import annotations
 
-# Each op keeps its own counter, seeded by its `seed` and `seed2` attributes (0, 0: not seeded), read in race order.
+# Each op keeps its own counter, seeded by its `seed` and `seed2` attributes (0, 0: not seeded), read in race
+# order.
 STATEFUL = frozenset(
     {
         "Multinomial",

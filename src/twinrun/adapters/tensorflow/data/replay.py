@@ -1,7 +1,7 @@
 """A function's graph written out again, op by op, with its draws keyed.
 
-The user's Python is not run again: what was traced is what is kept. Calls, branches and loops are followed only where
-something inside must change; datasets built inside a function go to the rewriter.
+The user's Python is not run again: what was traced is what is kept. Calls, branches and loops are followed
+only where something inside must change; datasets built inside a function go to the rewriter.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from twinrun.adapters.tensorflow.data.functions import (
     generator_behind,
     host_call,
     is_dataset_op,
-    ops_within,
     python_function,
-    undecorated,
 )
+from twinrun.adapters.tensorflow.data.hostcode import HostDraw, undecorated
 from twinrun.adapters.tensorflow.data.keys import Scope
+from twinrun.adapters.tensorflow.data.needs import draws_in_python, is_draw
 from twinrun.adapters.tensorflow.data.substitutes import substitute
 from twinrun.errors import TwinrunError
 
@@ -42,31 +42,16 @@ class CannotRewrite(TwinrunError):
 def replay(
     graph: Any, inputs: list[Any], scope: Scope | None, rewriter: Rewriter, place: tuple[Any, ...]
 ) -> list[Any]:
-    """The outputs of a function's graph, called on `inputs` (its arguments and then its captures), with keyed draws."""
+    """What a function's graph gives for `inputs` (arguments, then captures), with keyed draws.
+
+    Without a scope there is nothing to draw: the function is copied.
+    """
     return _Replay(graph, inputs, scope, rewriter, place).outputs()
-
-
-def must_change(graph: Any, rewriter: Rewriter) -> bool:
-    """Whether anything in a function, or in what it calls or builds, has to be rewritten."""
-    for op in ops_within(graph):
-        if op.type in randomops.STATEFUL | randomops.GENERATOR | randomops.ENTROPY:
-            return True
-        if op.type in randomops.HOST and host_call(op).draws and not _is_keyed(op):
-            return True
-        if op.type in randomops.WRITES and feeds_seeds(op):
-            return True
-        if is_dataset_op(op) and rewriter.needs(op, nested=True):
-            return True
-    return False
-
-
-def _is_keyed(op: Any) -> bool:
-    return hasattr(undecorated(python_function(op)), "__twinrun_element__")
 
 
 class _Replay:
     def __init__(
-        self, graph: Any, inputs: list[Any], scope: Scope, rewriter: Rewriter, place: tuple[Any, ...]
+        self, graph: Any, inputs: list[Any], scope: Any, rewriter: Rewriter, place: tuple[Any, ...]
     ) -> None:
         self.graph, self.scope, self.rewriter, self.place = graph, scope, rewriter, place
         self.made: dict[str, Any] = {
@@ -104,16 +89,16 @@ class _Replay:
             self.made[old.name] = new
 
     def _outputs_of(self, op: Any) -> list[Any] | None:
-        if op.type in randomops.STATEFUL | randomops.GENERATOR | randomops.ENTROPY:
+        if is_draw(op):
             return self._draw(op)
         if op.type in randomops.READS and op.inputs[0].name in self._seed_states:
             count = op.outputs[0].shape.num_elements() or 2
             return [self.scope.number(*self._next(), count=count, dtype=op.outputs[0].dtype.name)]
         if op.type in randomops.WRITES and op.inputs[0].name in self._seed_states:
             return None
-        if op.type in randomops.HOST and host_call(op).draws and not _is_keyed(op):
+        if op.type in randomops.HOST and draws_in_python(op):
             return self._python(op)
-        if called_graphs(op) and any(must_change(graph, self.rewriter) for graph in called_graphs(op)):
+        if called_graphs(op) and self.rewriter.needs.functions_of(op):
             return self._call(op)
         return self._copy(op)
 
@@ -125,7 +110,7 @@ class _Replay:
         place = self._next()
         if op.type == "RngSkip":
             return None
-        inputs = [None if one.name not in self.made else self.made[one.name] for one in op.inputs]
+        inputs = [self.made.get(one.name) for one in op.inputs]
         found = substitute(op, inputs, self.scope, place)
         if found is None:
             raise CannotRewrite(
@@ -286,8 +271,8 @@ def _is_passed_on(body: Any, number: int) -> bool:
     return output is body.inputs[number]
 
 
-def _is_unreachable(draw: Any) -> bool:
-    """A function of a stream that was taken out of its module (`from numpy.random import rand`) cannot be redirected."""
+def _is_unreachable(draw: HostDraw) -> bool:
+    """A function that was taken out of its module (`from numpy.random import rand`) cannot be redirected."""
     return draw.kind == "stream" and ("." not in draw.what or draw.what.startswith("tf."))
 
 

@@ -1,40 +1,34 @@
 """A pipeline built again, stage by stage, with every order fixed and every draw keyed.
 
-Stages that need no change, and everything below them, are used as they are: the same dataset object, nothing copied.
+Stages that need no change, and everything below them, are used as they are: the same dataset object, nothing
+copied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from twinrun.adapters.tensorflow.data.functions import called_graphs, function_graph, is_dataset_op
-from twinrun.adapters.tensorflow.data.graph import Pipeline, Stage, argument, argument_tensor, dataset_inputs
+from twinrun.adapters.tensorflow.data.arguments import (
+    argument,
+    argument_tensor,
+    dataset_inputs,
+    past_identities,
+    place_of,
+)
+from twinrun.adapters.tensorflow.data.captured import remember, remember_graph
+from twinrun.adapters.tensorflow.data.change import Change
+from twinrun.adapters.tensorflow.data.functions import function_graph, is_dataset_op
+from twinrun.adapters.tensorflow.data.graph import Pipeline, Stage
 from twinrun.adapters.tensorflow.data.judge import RANDOM_SOURCES, SHUFFLES
 from twinrun.adapters.tensorflow.data.keys import Pass, Scope
-from twinrun.adapters.tensorflow.data.kinds import kind_of
-from twinrun.adapters.tensorflow.data.lift import remember, remember_graph
-from twinrun.adapters.tensorflow.data.replay import CannotRewrite, copy_op, must_change, replay
-from twinrun.adapters.tensorflow.data.sites import Site, op_site
+from twinrun.adapters.tensorflow.data.kinds import word_of
+from twinrun.adapters.tensorflow.data.needs import Needs
+from twinrun.adapters.tensorflow.data.repetition import repeat
+from twinrun.adapters.tensorflow.data.replay import CannotRewrite, copy_op, replay
+from twinrun.adapters.tensorflow.data.sites import op_site
+from twinrun.adapters.tensorflow.data.stagewise import BY_WORD, Resolve, Work, random, shuffle
 
-ENDLESS = (1 << 63) - 1
 CYCLE_LENGTH = 16  # in the place of "as many as this machine has cores"
-Resolve = Callable[[Any], Any]
-
-
-@dataclass(frozen=True)
-class Change:
-    """One thing that was changed: where, and what."""
-
-    stage: str
-    kind: str
-    site: Site | None
-    what: str
-
-    def __str__(self) -> str:
-        place = f" ({self.site})" if self.site is not None else ""
-        return f"stage {self.stage}, {self.kind}{place}: {self.what}"
 
 
 class Rewriter:
@@ -42,73 +36,40 @@ class Rewriter:
 
     def __init__(self, pipeline: Pipeline, stages: tuple[Stage, ...], sorted_sources: frozenset[str]) -> None:
         self.pipeline = pipeline
+        self.needs = Needs(sorted_sources)
         self.keep_alive: list[Any] = []
         self.may_be_empty = False
         self.changes: dict[tuple[str, str], Change] = {}
-        self._stages = {
-            self._key(op): stage for stage in stages if (op := pipeline.ops.get(stage.number)) is not None
-        }
-        self._sorted = sorted_sources
+        pairs = ((pipeline.ops.get(stage.number), stage) for stage in stages)
+        self._stages = {_key(op): stage for op, stage in pairs if op is not None}
         self._origins = pipeline.lifted.origins
         self._captures = {inner.op.name: outer for outer, inner in pipeline.lifted.graph.captures}
-        self._needs: dict[tuple[int, str], bool] = {}
-        self._cached: dict[str, Any] = {}
+        self._made: dict[str, Any] = {}
 
-    # -- what has to change -------------------------------------------------------------------------------------------
+    def dataset(self, op: Any, scope: Any, *, probing: bool = False) -> Any:
+        """The variant tensor of a top-level stage, built again when it has to be.
 
-    def needs(self, op: Any, *, nested: bool = False) -> bool:
-        """Whether a stage, or anything it is fed by, has to be built again."""
-        key = self._key(op)
-        if key not in self._needs:
-            self._needs[key] = False  # a dataset never feeds itself
-            fed = any(
-                self.needs(_through(one), nested=nested)
-                for one in dataset_inputs(op)
-                if is_dataset_op(_through(one)) or not nested
+        `scope` is the Pass it is built for. A probe only asks whether there is anything at all: what neither
+        adds nor takes away is left out.
+        """
+        op = past_identities(op)
+        if not self.needs.stage(op) and op.name in self._origins:
+            remember(self._origins[op.name])
+            return self._origins[op.name]._variant_tensor
+        if op.type == "Placeholder":
+            return (
+                self._sorted_source(op) if op.name in self.needs.sorted_sources else self._captures[op.name]
             )
-            self._needs[key] = fed or self._own_need(op, nested)
-        return self._needs[key]
-
-    def _own_need(self, op: Any, nested: bool) -> bool:
-        if op.type == "Placeholder":
-            return op.name in self._sorted
-        if op.type in SHUFFLES:
-            unseeded = (argument(op, "seed"), argument(op, "seed2")) == (0, 0)
-            # Inside a function a dataset is made anew for every element, so a seeded shuffle repeats there as it is.
-            return unseeded or (not nested and argument(op, "reshuffle_each_iteration") is not False)
-        if op.type in RANDOM_SOURCES:
-            unseeded = (argument(op, "seed"), argument(op, "seed2")) == (0, 0)
-            return unseeded or (not nested and argument(op, "rerandomize_each_iteration") is True)
-        if argument(op, "deterministic") == "false" or argument(op, "sloppy") is True:
-            return True
-        if argument(op, "cycle_length") == -1:
-            return True
-        return any(must_change(graph, self) for graph in called_graphs(op))
-
-    # -- top-level stages ---------------------------------------------------------------------------------------------
-
-    def dataset(self, op: Any, scope: Pass, *, probing: bool = False) -> Any:
-        """The variant tensor of a stage, built again in the graph being built when it has to be."""
-        op = _through_op(op)
-        origin = self._origins.get(op.name)
-        if op.type == "Placeholder" and op.name in self._sorted:
-            return self._sorted_source(op, origin)
-        if not self.needs(op) and origin is not None:
-            remember(origin)
-            return origin._variant_tensor
-        if op.type == "Placeholder":
-            return self._captures[op.name]
-        if op.type == "OptionsDataset" or (
-            probing and (op.type in SHUFFLES or kind_of(op.type).word in ("cache", "prefetch"))
-        ):  # type: ignore[union-attr]
+        word = word_of(op.type)
+        if word == "options" or (probing and word in ("shuffle", "cache", "prefetch")):
             return self.dataset(dataset_inputs(op)[0].op, scope, probing=probing)
-        if self._word(op) == "cache":
+        if word == "cache":
             return self._cache(op, scope)
-        if self._word(op) == "repeat":
-            return self._repeat(
-                op, scope, lambda inner: self.dataset(dataset_inputs(op)[0].op, inner, probing=probing)
-            )
-        if self._word(op) == "snapshot":
+        if word == "repeat":
+            work = Work(self, op, scope, self.value, (self.number(op),))
+            source = dataset_inputs(op)[0].op
+            return repeat(work, lambda turn: self.dataset(source, turn, probing=probing))
+        if word == "snapshot":
             raise CannotRewrite(
                 "snapshot() keeps what an earlier run drew, and the stages before it draw",
                 hint="move the random stages behind snapshot()",
@@ -120,7 +81,30 @@ class Rewriter:
                 return self.dataset(tensor.op, scope, probing=probing)
             return self.value(tensor)
 
-        return self._stage(op, scope, resolve, (self.number(op),))
+        return self._stage(Work(self, op, scope, resolve, (self.number(op),)))
+
+    def nested(self, op: Any, scope: Scope, resolve: Resolve, place: tuple[Any, ...]) -> Any:
+        """A stage that is built inside a function, for the function's present element."""
+        number = [one.name for one in op.graph.get_operations() if is_dataset_op(one)].index(op.name)
+        work = Work(self, op, scope, resolve, (*place, f"dataset {number}"))
+        if not self.needs.stage(op, nested=True):
+            return copy_op(op, [resolve(one) for one in op.inputs]).outputs[0]
+        if op.type == "OptionsDataset":
+            return resolve(dataset_inputs(op)[0])
+        if word_of(op.type) == "repeat":
+            below = past_identities(dataset_inputs(op)[0].op)
+            if is_dataset_op(below):
+                return repeat(work, lambda turn: self._again(below, turn, resolve, place))
+        return self._stage(work)
+
+    def _again(self, op: Any, scope: Scope, resolve: Resolve, place: tuple[Any, ...]) -> Any:
+        """What a repeat() inside a function repeats, with other draws in each turn."""
+
+        def inner(tensor: Any) -> Any:
+            below = past_identities(tensor.op)
+            return self.nested(below, scope, inner, place) if is_dataset_op(below) else resolve(tensor)
+
+        return self.nested(op, scope, inner, place)
 
     def value(self, tensor: Any) -> Any:
         """An argument of a top-level stage: a constant, or a tensor that was captured."""
@@ -128,89 +112,23 @@ class Rewriter:
             return self._captures[tensor.op.name]
         return copy_op(tensor.op, [self.value(one) for one in tensor.op.inputs]).outputs[tensor.value_index]
 
-    def _cache(self, op: Any, scope: Pass) -> Any:
-        """A cache must outlive the epoch, so it is made outside, over what the first epoch draws."""
-        import tensorflow as tf
-
-        if op.name not in self._cached:
-            self.note(op, "keeps what epoch 0 draws, as it did; made once, outside the epochs")
-
-            def make() -> Any:
-                source = self.dataset(dataset_inputs(op)[0].op, Pass(scope.seed, tf.constant(0, tf.int64)))
-                return copy_op(op, [source, *(self.value(one) for one in list(op.inputs)[1:])]).outputs[0]
-
-            with tf.init_scope():
-                made = tf.function(make, autograph=False)
-                self._cached[op.name] = made()
-                graph = made.get_concrete_function().graph
-                self.keep_alive += [made, remember_graph(self._cached[op.name], graph)]
-        return self._cached[op.name]
-
-    def _sorted_source(self, op: Any, origin: Any) -> Any:
-        import numpy as np
-        import tensorflow as tf
-
-        if op.name not in self._cached:
-            with tf.init_scope():
-                names = next(
-                    tensor
-                    for tensor in origin._tensors
-                    if tensor.dtype == tf.string and tensor.shape.rank == 1
-                )
-                order = np.argsort(names.numpy(), kind="stable")
-                tensors = tuple(tf.gather(tensor, order) for tensor in origin._tensors)
-                ordered = tf.data.Dataset.from_tensor_slices(tensors)
-                self._cached[op.name] = ordered._variant_tensor
-                self.keep_alive.append(ordered)
-            self.note(op, "file names sorted")
-        return self._cached[op.name]
-
-    # -- stages inside a function -------------------------------------------------------------------------------------
-
-    def nested(self, op: Any, scope: Scope, resolve: Resolve, place: tuple[Any, ...]) -> Any:
-        """A stage that is built inside a function, for the function's present element."""
-        number = [one.name for one in op.graph.get_operations() if is_dataset_op(one)].index(op.name)
-        here = (*place, f"dataset {number}")
-        if not self.needs(op, nested=True):
-            return copy_op(op, [resolve(one) for one in op.inputs]).outputs[0]
-        if self._word(op) == "repeat":
-            below = _through(dataset_inputs(op)[0])
-            if is_dataset_op(below):
-                return self._repeat(
-                    op, scope, lambda inner: self._again(below, inner, resolve, place), place=here
-                )
-        if op.type in ("OptionsDataset",):
-            return resolve(dataset_inputs(op)[0])
-        return self._stage(op, scope, resolve, here)
-
-    def _again(self, op: Any, scope: Scope, resolve: Resolve, place: tuple[Any, ...]) -> Any:
-        """What a repeat() inside a function repeats, with other draws in each turn."""
-
-        def inner(tensor: Any) -> Any:
-            below = _through(tensor)
-            return self.nested(below, scope, inner, place) if is_dataset_op(below) else resolve(tensor)
-
-        return self.nested(op, scope, inner, place)
-
-    # -- one stage ----------------------------------------------------------------------------------------------------
-
-    def _stage(self, op: Any, scope: Scope, resolve: Resolve, place: tuple[Any, ...]) -> Any:
-        from twinrun.adapters.tensorflow.data import stagewise
-
+    def _stage(self, work: Work) -> Any:
+        """One stage that draws, gives up its order, or is fed by one that does."""
+        op = work.op
         if op.type in SHUFFLES:
-            return stagewise.shuffle(self, op, scope, resolve, place)
+            return shuffle(work)
         if op.type in RANDOM_SOURCES:
-            return stagewise.random(self, op, scope, resolve, place)
-        handler = stagewise.BY_WORD.get(self._word(op))
-        if handler is not None and any(must_change(graph, self) for graph in called_graphs(op)):
-            return handler(self, op, scope, resolve, place)
-        if any(must_change(graph, self) for graph in called_graphs(op)):
+            return random(work)
+        if not self.needs.functions_of(op):
+            return self._copy(op, work.resolve)
+        handler = BY_WORD.get(word_of(op.type))
+        if handler is None:
             raise CannotRewrite(
-                f"a draw in the function of {self._word(op)}() cannot be keyed by element",
+                f"a draw in the function of {word_of(op.type)}() cannot be keyed by element",
                 hint="draw in a map() before it",
                 where=self.where(op),
             )
-        return self._copy(op, resolve)
+        return handler(work)
 
     def _copy(self, op: Any, resolve: Resolve) -> Any:
         """The same stage on its new input, with its order fixed."""
@@ -225,13 +143,13 @@ class Rewriter:
             if argument_tensor(op, "sloppy") is None:
                 changed["sloppy"] = {"b": False}
             else:
-                inputs[_place_of(op, "sloppy")] = tf.constant(False)
-            self.note(op, "keeps its order (sloppy=False)")
+                inputs[place_of(op, "sloppy")] = tf.constant(False)
+            self.note_order(op)
         if argument(op, "cycle_length") == -1:
             cycle, calls = self.cycle(op)
-            inputs[_place_of(op, "cycle_length")] = tf.constant(cycle, tf.int64)
+            inputs[place_of(op, "cycle_length")] = tf.constant(cycle, tf.int64)
             if calls is not None:
-                inputs[_place_of(op, "num_parallel_calls")] = tf.constant(calls, tf.int64)
+                inputs[place_of(op, "num_parallel_calls")] = tf.constant(calls, tf.int64)
         return copy_op(op, inputs, **changed).outputs[0]
 
     def cycle(self, op: Any) -> tuple[int, int | None]:
@@ -240,45 +158,40 @@ class Rewriter:
         calls = argument(op, "num_parallel_calls")
         return CYCLE_LENGTH, None if calls is None else min(int(calls), CYCLE_LENGTH)
 
-    def _repeat(self, op: Any, scope: Scope, build: Callable[[Any], Any], place: tuple[Any, ...] = ()) -> Any:
-        """repeat() as a walk over the numbers of its turns, so that each turn draws by its own number."""
+    def _cache(self, op: Any, scope: Pass) -> Any:
+        """A cache must outlive the epoch, so it is made outside, over what the first epoch draws."""
         import tensorflow as tf
 
-        from twinrun.adapters.tensorflow.data import stagewise
+        if op.name not in self._made:
+            self.note(op, "keeps what epoch 0 draws, as it did; made once, outside the epochs")
 
-        place = place or (self.number(op),)
-        count = argument(op, "count")
-        endless = count is None or int(count) < 0
-        specs = stagewise.specs_of(op)
-        turns = tf.data.Dataset.range(ENDLESS if endless else int(count))
-        if endless and isinstance(scope, Pass) and self._is_of_unknown_length(op):
-            self.may_be_empty = True
-            # repeat() ends when its input has nothing to give; a walk over endless turns would not
-            first = stagewise.flat(self.dataset(dataset_inputs(op)[0].op, scope, probing=True), specs).take(1)
-            turns = first.map(lambda *_: tf.constant(0, tf.int64)).flat_map(
-                lambda _: tf.data.Dataset.range(ENDLESS)
-            )
-        self.note(op, "each turn draws by its own number")
+            def make() -> Any:
+                source = self.dataset(dataset_inputs(op)[0].op, Pass(scope.seed, tf.constant(0, tf.int64)))
+                return copy_op(op, [source, *(self.value(one) for one in list(op.inputs)[1:])]).outputs[0]
 
-        def turn_of(turn: Any) -> Any:
-            number = tf.constant(-1 if endless else int(count), tf.int64)
-            return stagewise.flat(build(scope.repetition(turn, number, *place)), specs)
+            with tf.init_scope():
+                maker = tf.function(make, autograph=False)
+                self._made[op.name] = maker()
+                graph = maker.get_concrete_function().graph
+                self.keep_alive += [maker, remember_graph(self._made[op.name], graph)]
+        return self._made[op.name]
 
-        return turns.flat_map(turn_of)._variant_tensor
+    def _sorted_source(self, op: Any) -> Any:
+        """A source of file names, with its rows in the order of the names."""
+        import numpy as np
+        import tensorflow as tf
 
-    def _is_of_unknown_length(self, op: Any) -> bool:
-        """Whether nothing is known about how many elements come in, and one can be looked at without calling Python."""
-        below = _through(dataset_inputs(op)[0])
-        origin = self._origins.get(below.name)
-        stage = self._stages.get(self._key(below))
-        known = None if stage is None else stage.attributes.get("elements")
-        return (
-            origin is not None
-            and known is None
-            and not any(facts.host for stage in self.pipeline.stages for facts in stage.functions)
-        )
-
-    # -- names --------------------------------------------------------------------------------------------------------
+        if op.name not in self._made:
+            self.note(op, "file names sorted")
+            with tf.init_scope():
+                tensors = self._origins[op.name]._tensors
+                names = next(one for one in tensors if one.dtype == tf.string and one.shape.rank == 1)
+                order = np.argsort(names.numpy(), kind="stable")
+                ordered = tf.data.Dataset.from_tensor_slices(tuple(tf.gather(one, order) for one in tensors))
+                self._made[op.name] = ordered._variant_tensor
+                self.keep_alive.append(ordered)
+                remember(ordered)
+        return self._made[op.name]
 
     def function(self, op: Any, name: str) -> Any:
         return function_graph(op.graph, op.get_attr(name).name)
@@ -287,45 +200,33 @@ class Rewriter:
         return replay(graph, inputs, scope, self, place)
 
     def note_order(self, op: Any) -> None:
-        self.note(op, "keeps its order (deterministic=True), as parallel as before")
+        self.note(op, "keeps its order, as parallel as before")
 
     def note(self, op: Any, what: str) -> None:
-        stage = self._stages.get(self._key(op))
-        number = stage.number if stage is not None else "?"
-        kind = stage.kind if stage is not None else self._word(op)
-        site = stage.site if stage is not None else op_site(op)
-        self.changes.setdefault((number, what), Change(number, kind, site, what))
+        """Put something on the list of changes, once."""
+        stage = self._stages.get(_key(op))
+        if stage is None:
+            change = Change("?", word_of(op.type), op_site(op), what)
+        else:
+            change = Change(stage.number, stage.kind, stage.site, what)
+        self.changes.setdefault((change.stage, what), change)
 
     def where(self, op: Any) -> str | None:
-        stage = self._stages.get(self._key(op))
+        """The line to tell with a refusal: the op's own, inside a function, else its stage's."""
+        stage = self._stages.get(_key(op))
         site = op_site(op) if op.graph is not self.pipeline.lifted.graph else None
         site = site or (stage.site if stage is not None else None)
         return None if site is None else str(site)
 
     def number(self, op: Any) -> str:
-        stage = self._stages.get(self._key(op))
-        return op.name if stage is None else stage.number
+        stage = self._stages.get(_key(op))
+        return str(op.name) if stage is None else stage.number
 
-    @staticmethod
-    def _key(op: Any) -> tuple[int, str]:
-        return id(op.graph), op.name
-
-    @staticmethod
-    def _word(op: Any) -> str:
-        kind = kind_of(op.type)
-        return op.type if kind is None else kind.word
+    def elements_into(self, op: Any) -> int | None:
+        """How many elements a stage is fed with, where that is known."""
+        stage = self._stages.get(_key(past_identities(dataset_inputs(op)[0].op)))
+        return None if stage is None else stage.attributes.get("elements")
 
 
-def _through(tensor: Any) -> Any:
-    return _through_op(tensor.op)
-
-
-def _through_op(op: Any) -> Any:
-    while op.type == "Identity":
-        op = op.inputs[0].op
-    return op
-
-
-def _place_of(op: Any, name: str) -> int:
-    tensor = argument_tensor(op, name)
-    return next(place for place, one in enumerate(op.inputs) if one is tensor)
+def _key(op: Any) -> tuple[int, str]:
+    return id(op.graph), op.name

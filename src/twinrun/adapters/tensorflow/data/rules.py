@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from twinrun.adapters.tensorflow.data.functions import Draw, HostCall
@@ -49,6 +50,16 @@ def _at(code: str, site: Site | None, message: str, evidence: list[str], fix: st
 
 
 def _shuffles(stage: Stage, stages: tuple[Stage, ...]) -> Iterator[Finding]:
+    if stage.op in SHUFFLES and stage.randomness == "racing":
+        yield _at(
+            "TW203",
+            stage.site,
+            "parallel calls begin a shuffle that they share, and each takes the next order",
+            [
+                f"stage {stage.number} is captured by the function of stage {stage.inside}, which runs several calls at once"
+            ],
+            "build the shuffle inside the function, or shuffle(…, reshuffle_each_iteration=False)",
+        )
     if stage.randomness != "unseeded":
         return
     call = stage.site.call if stage.site is not None else None
@@ -68,7 +79,7 @@ def _shuffles(stage: Stage, stages: tuple[Stage, ...]) -> Iterator[Finding]:
             stage.site,
             "shuffle() has no seed: every run sees another order",
             [f"{name}: {_SEEDLESS}"],
-            f"shuffle({buffer if isinstance(buffer, int) else '…'}, seed=42), or tf.random.set_seed(42) before the pipeline is built",
+            f"shuffle({buffer if isinstance(buffer, int) else '…'}, seed=42), or a global seed before it",
         )
     elif stage.op in RANDOM_SOURCES:
         chooses = _reaches(stage.number, stages, "DirectedInterleaveDataset")
@@ -97,9 +108,7 @@ def _order(stage: Stage) -> Iterator[Finding]:
             "TW202",
             stage.site,
             f"{stage.kind}({what}) hands elements on in the order in which they are finished",
-            [
-                f"stage {stage.number}, {stage.op}: deterministic is '{stage.attributes.get('deterministic', 'false')}' in the graph"
-            ],
+            [f"stage {stage.number}, {stage.op}: its attribute in the graph says so"],
             f"remove {what} (it stays parallel), or hand the dataset to twinrun.repeatable",
         )
 
@@ -160,12 +169,12 @@ def _draws(stage: Stage) -> Iterator[Finding]:
         yield _at(
             "TW104",
             stage.site or bare[0].site,
-            f"{bare[0].op} inside {stage.kind}() has no seed, and TensorFlow's global seed was not set when it was traced",
+            f"{bare[0].op} inside {stage.kind}() has no seed, and TensorFlow's global seed was not set",
             [
                 f"stage {stage.number}: {_names(bare)} with seeds (0, 0) in the function's graph",
                 *_drawn_at(stage, bare),
             ],
-            "tf.random.set_seed(42) before the pipeline is built, or hand the dataset to twinrun.repeatable(ds, seed=42)",
+            "tf.random.set_seed(42) before the pipeline is built, or twinrun.repeatable(ds, seed=42)",
         )
 
 
@@ -177,14 +186,17 @@ def _raced(stage: Stage, draws: list[Draw]) -> Finding:
             f"parallel calls of {stage.kind}() take turns at {kind} in the order in which they happen to run"
         )
     else:
-        message = f"parallel calls of {stage.kind}() race for the state of a random op: seeds do not help, deterministic=True fixes the order only"
+        message = (
+            f"parallel calls of {stage.kind}() race for the state of a random op: "
+            "seeds do not help, and deterministic=True fixes the order only"
+        )
     unseeded = any(draw.seeded is False for draw in draws)
     evidence = [
-        f"stage {stage.number}: {_names(draws)} in a function that runs several calls at once ({_calls(stage)})"
+        f"stage {stage.number}: {_names(draws)} in a function with several calls at once ({_calls(stage)})"
     ]
     evidence += _drawn_at(stage, draws)
     evidence += ["the op has no seed either"] if unseeded else []
-    fix = "twinrun.repeatable(ds, seed=42), or tf.random.stateless_* with a seed made of the element's index (ds.enumerate())"
+    fix = "twinrun.repeatable(ds, seed=42), or tf.random.stateless_* seeded by the index (ds.enumerate())"
     return _at("TW203", stage.site or draws[0].site, message, list(dict.fromkeys(evidence)), fix)
 
 
@@ -269,10 +281,8 @@ def _restart(stage: Stage) -> Iterator[Finding]:
             "TW207",
             stage.site,
             "after a restart shuffle() begins again with the first epoch's order",
-            [
-                f"stage {stage.number}: the order of an epoch depends on how many epochs this process has begun"
-            ],
-            "twinrun.repeatable(ds, seed=42, start_epoch=epoch), which takes the epoch's number, not the process' count",
+            [f"stage {stage.number}: an epoch's order depends on how many this process has begun"],
+            "twinrun.repeatable(ds, seed=42, start_epoch=epoch), which goes by the number of the epoch",
         )
 
 
@@ -290,7 +300,7 @@ def _files(stages: tuple[Stage, ...], pipeline: Pipeline) -> Iterator[Finding]:
 def files_in_listing_order(
     stages: tuple[Stage, ...], pipeline: Pipeline
 ) -> Iterator[tuple[Stage, list[str], str]]:
-    """Sources of file names that stand in the order in which the directory lists them today, which is not the sorted one."""
+    """Sources of file names in the order in which the directory lists them today, which is not sorted."""
     for stage in stages:
         names = _file_names(pipeline.datasets.get(stage.number)) if stage.op == "TensorSliceDataset" else []
         folder = _in_listing_order(names)
@@ -307,7 +317,7 @@ def _file_names(dataset: Any) -> list[str]:
     for tensor in tensors:
         if hasattr(tensor, "numpy") and 3 <= tensor.shape[0] <= 1_000_000:
             names = [os.fsdecode(name) for name in tensor.numpy()]
-            if all(os.sep in name for name in names[:3]) and os.path.exists(names[0]):
+            if all(os.sep in name for name in names[:3]) and Path(names[0]).exists():
                 return names
     return []
 
@@ -318,7 +328,7 @@ def _in_listing_order(names: list[str]) -> str | None:
         return None
     by_folder: dict[str, list[str]] = {}
     for name in names:
-        by_folder.setdefault(os.path.dirname(name), []).append(os.path.basename(name))
+        by_folder.setdefault(str(Path(name).parent), []).append(Path(name).name)
     for folder, members in by_folder.items():
         wanted = set(members)
         try:

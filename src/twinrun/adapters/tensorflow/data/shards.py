@@ -1,4 +1,4 @@
-"""How workers share the data out: every element once, or which ones twice and which ones never, in numbers."""
+"""How workers share the data out: every element once, or how many twice and how many never."""
 
 from __future__ import annotations
 
@@ -61,9 +61,10 @@ def audit_shards(
 ) -> ShardAudit:
     """Check by digests how `workers` workers share a dataset out.
 
-    `data` is a dataset (it is sharded by its AutoShardPolicy, as a distribution strategy would do), a function of an
-    `tf.distribute.InputContext` (as for `distribute_datasets_from_function`), or a list with each worker's dataset; for
-    a list, `whole` is what they should cover. `key` picks what tells elements apart when the rest of them is random.
+    `data` is a dataset (it is sharded by its AutoShardPolicy, as a distribution strategy would do), a
+    function of an `tf.distribute.InputContext` (as for `distribute_datasets_from_function`), or a list with
+    each worker's dataset; for a list, `whole` is what they should cover. `key` picks what tells elements
+    apart when the rest of them is random.
     """
     parts, complete, stages = _parts(data, workers, whole)
     digests = [_digests(part, key, limit) for part in parts]
@@ -167,8 +168,8 @@ def _refuse_unmatchable(
     drawn = [stage for stage in stages if stage.functions and any(facts.random for facts in stage.functions)]
     if key is None and drawn and counts and not (counts & wanted):
         raise NotComparable(
-            f"no element of a worker is one of the whole: stage {drawn[0].number} ({drawn[0].kind}) draws anew each time",
-            hint="tell elements apart by something that is not drawn: audit_shards(…, key=lambda element: element['id'])",
+            f"no element of a worker is in the whole: {drawn[0].kind}() draws anew each time",
+            hint="tell them apart by what is not drawn: audit_shards(…, key=lambda element: element['id'])",
         )
 
 

@@ -1,11 +1,13 @@
 """Which line of the user's code built a dataset, a stage inside a function, or an op.
 
-A dataset that is built eagerly leaves no trace of its builder in its graph, so `note_sites()` notes the caller on the
-Python object, which the graph never sees. What is built inside a traced function has a traceback of its own.
+A dataset that is built eagerly leaves no trace of its builder in its graph, so `note_sites()` notes the
+caller on the Python object, which the graph never sees. What is built inside a traced function has a
+traceback of its own.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -32,15 +34,15 @@ class Site:
 def note_sites() -> None:
     """From now on every dataset object remembers the line that built it. Does nothing when it is on already.
 
-    All dataset classes pass through one constructor, so this is the only place to stand. It reads the stack and sets
-    one Python attribute: no op is made, no seed is taken.
+    All dataset classes pass through one constructor, so this is the only place to stand. It reads the stack
+    and sets one Python attribute: no op is made, no seed is taken.
     """
     global _original
     if _original is not None:
         return
     from tensorflow.python.data.ops import dataset_ops
 
-    from twinrun.adapters.tensorflow.data.lift import remember
+    from twinrun.adapters.tensorflow.data.captured import remember
 
     original = dataset_ops.DatasetV2.__init__
 
@@ -92,7 +94,7 @@ def dataset_site(dataset: Any) -> Site | None:
 
 
 def op_site(op: Any) -> Site | None:
-    """The innermost line of the user's code in a graph op's own traceback (autograph's copies are mapped back by TensorFlow)."""
+    """The innermost line of the user's code in a graph op's own traceback."""
     try:
         frames = list(op.traceback)
     except (AttributeError, TypeError):
@@ -111,7 +113,7 @@ def callable_site(function: Any) -> Site | None:
     function = getattr(function, "func", function)  # functools.partial
     function = getattr(function, "__func__", function)
     if not hasattr(function, "__code__"):
-        function = getattr(type(function), "__call__", None)
+        function = inspect.getattr_static(type(function), "__call__", None)
     code = getattr(function, "__code__", None)
     if code is None or not is_users(code.co_filename):
         return None

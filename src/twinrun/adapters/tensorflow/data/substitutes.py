@@ -1,4 +1,4 @@
-"""What is put in the place of a random op that keeps a state: the stateless op of the same distribution, with a key."""
+"""What is put in the place of a random op that keeps a state: the stateless op of the same distribution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Substitute = Callable[[Any, list[Any], Scope, tuple[Any, ...]], list[Any]]
 
 
 def substitute(op: Any, inputs: list[Any], scope: Scope, place: tuple[Any, ...]) -> list[Any] | None:
-    """The outputs that replace those of a stateful random op, or None when there is no stateless op for it."""
+    """The outputs that replace those of a stateful random op, or None when there is no such op."""
     make = _TABLE.get(op.type)
     if make is None:
         return None
@@ -96,7 +96,7 @@ def _box(op: Any, inputs: list[Any], scope: Scope, place: tuple[Any, ...]) -> li
 
 
 def _generator_state(op: Any, inputs: list[Any], scope: Scope, place: tuple[Any, ...]) -> list[Any]:
-    """A tf.random.Generator reads its state and then draws statelessly from it: hand it a state of the element."""
+    """A tf.random.Generator reads its state and draws statelessly from it: hand it the element's state."""
     return [scope.number(*place, count=3, dtype="int64")]
 
 

@@ -1,21 +1,23 @@
 """The end of a pipeline, kept outside the part that is built anew for every epoch.
 
-Building a stage with a function costs TensorFlow some ten milliseconds, each epoch again. Most pipelines end in random
-maps, a batch and a prefetch, and those need nothing of the epoch but one number: that travels with the elements, and
-the stages are built once, where TensorFlow's own optimisations reach them.
+Building a stage with a function costs TensorFlow some ten milliseconds, each epoch again. Most pipelines end
+in random maps, a batch and a prefetch, and those need nothing of the epoch but one number: that travels with
+the elements, and the stages are built once, where TensorFlow's own optimisations reach them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from twinrun.adapters.tensorflow.data.functions import called_graphs
-from twinrun.adapters.tensorflow.data.graph import argument, argument_tensor, dataset_inputs
+from twinrun.adapters.tensorflow.data.arguments import (
+    argument,
+    argument_list,
+    argument_tensor,
+    dataset_inputs,
+)
 from twinrun.adapters.tensorflow.data.keys import Pass, element
-from twinrun.adapters.tensorflow.data.replay import must_change
 from twinrun.adapters.tensorflow.data.stagewise import (
     KEYED,
-    captures_of,
     flat,
     input_specs,
     numbers_from_zero,
@@ -71,7 +73,7 @@ class Tail:
     def _map(self, dataset: Any, op: Any, place: int) -> Any:
         rewriter = self._rewriter
         graph = rewriter.function(op, "f")
-        captures = captures_of(op, rewriter.value, "other_arguments")
+        captures = [rewriter.value(one) for one in argument_list(op, "other_arguments")]
         here = (rewriter.number(op), "f")
         calls = argument(op, "num_parallel_calls")
         order = None if calls is None else True
@@ -126,4 +128,4 @@ def _is_static(op: Any) -> bool:
 
 
 def _is_keyed(rewriter: Rewriter, op: Any) -> bool:
-    return op.type in _MAPS and any(must_change(graph, rewriter) for graph in called_graphs(op))
+    return op.type in _MAPS and rewriter.needs.functions_of(op)

@@ -1,11 +1,13 @@
 """Inside a program: every input it really trains on, audited when it is first iterated.
 
-`watch_datasets()` looks at datasets as iterators are made of them, and at what Keras' `fit` is handed. It reads; it never
-iterates, and takes no seed.
+`watch_datasets()` looks at datasets as iterators are made of them, and at what Keras' `fit` is handed. It
+reads; it never iterates, and takes no seed.
 """
 
 from __future__ import annotations
 
+import functools
+import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,16 +41,17 @@ class Watch:
             return
         self._take(lambda: _as_user_sees_it(audit_dataset(dataset, resumes=self.resumes)))
 
-    def keras_input(self, data: Any, shuffle: bool | None) -> None:
-        """Something that is no dataset is about to be trained on."""
+    def keras_input(self, data: Any, **said: Any) -> None:
+        """Something that is no dataset is about to be trained on; `said` is what fit was told about it."""
         if self._is_new(data):
-            self._take(lambda: audit_keras_input(data, shuffle=shuffle))
+            self._take(lambda: audit_keras_input(data, **said))
 
     def _is_new(self, data: Any) -> bool:
         if id(data) in self._seen:
             return False
         try:
-            self._seen[id(data)] = weakref.ref(data, lambda _, key=id(data): self._seen.pop(key, None))
+            key = id(data)
+            self._seen[key] = weakref.ref(data, lambda _: self._seen.pop(key, None))
         except TypeError:  # no weak reference to be had: it may be looked at twice
             return True
         return True
@@ -87,29 +90,46 @@ def watch_datasets() -> Watch:
 
 
 def watch_keras() -> None:
-    """Look at what `fit` is handed, too, when Keras is there. Does nothing until it is imported."""
-    import sys
+    """Look at what `fit` is handed, too, where Keras or tf_keras is imported. May be called again later."""
+    adapters: Any = sys.modules.get("keras.src.trainers.data_adapters")
+    if adapters is not None:
+        _wrap_function(adapters, "get_data_adapter", _see_adapter)
+    handlers: Any = sys.modules.get("tf_keras.src.engine.data_adapter")
+    if handlers is not None:
+        _wrap_function(handlers.DataHandler, "__init__", _see_handler)
 
-    adapters = sys.modules.get("keras.src.trainers.data_adapters")
-    if _watch is None or adapters is None or hasattr(adapters.get_data_adapter, "__twinrun_original__"):
+
+def _wrap_function(owner: Any, name: str, see: Callable[..., None]) -> None:
+    original = getattr(owner, name)
+    if _watch is None or hasattr(original, "__twinrun_original__"):
         return
-    original, watch = adapters.get_data_adapter, _watch
 
-    def seen(x: Any, *arguments: Any, **named: Any) -> Any:
-        if _is_loader(x):
-            watch.keras_input(x, named.get("shuffle", arguments[4] if len(arguments) > 4 else False))
-        return original(x, *arguments, **named)
+    @functools.wraps(original)
+    def seen(*arguments: Any, **named: Any) -> Any:
+        see(*arguments, **named)
+        return original(*arguments, **named)
 
     seen.__twinrun_original__ = original  # type: ignore[attr-defined]
-    adapters.get_data_adapter = seen
-    _undo.append(lambda: setattr(adapters, "get_data_adapter", original))
+    setattr(owner, name, seen)
+    _undo.append(lambda: setattr(owner, name, original))
+
+
+def _see_adapter(x: Any, *arguments: Any, **named: Any) -> None:
+    if _watch is not None and _is_loader(x):
+        _watch.keras_input(x, shuffle=named.get("shuffle", arguments[4] if len(arguments) > 4 else False))
+
+
+def _see_handler(self: Any, x: Any, *arguments: Any, **named: Any) -> None:
+    if _watch is not None and _is_loader(x):
+        names = ("shuffle", "workers", "use_multiprocessing")
+        _watch.keras_input(x, **{name: named[name] for name in names if name in named})
 
 
 def _is_loader(data: Any) -> bool:
     from types import GeneratorType
 
     names = {parent.__name__ for parent in type(data).__mro__}
-    return isinstance(data, GeneratorType) or "PyDataset" in names
+    return isinstance(data, GeneratorType) or bool(names & {"PyDataset", "Sequence"})
 
 
 def collected() -> list[DataAudit]:
