@@ -44,7 +44,7 @@ def audit(
     """Audit a tf.data dataset, or anything else that Keras trains on: arrays, generators, loaders, layers.
 
     `shuffle` is what `fit` will be told about arrays and PyDatasets; `workers` and `use_multiprocessing` what
-    tf_keras' `fit` will be told about a Sequence (a PyDataset of Keras 3 knows its own). `resumes` says that the
+    tf_keras' `fit` will be told about a Sequence (a PyDataset of Keras 3 knows its own). `resumes`: the
     program continues interrupted runs, so that an order that is not restored becomes a finding (TW207).
     """
     from tensorflow.python.data.ops import dataset_ops

@@ -136,7 +136,7 @@ def _refuse_unknown(stages: tuple[Stage, ...]) -> None:
     for stage in stages:
         if stage.captured and stage.randomness != "none":
             raise CannotRewrite(
-                f"the function of stage {stage.inside} uses a dataset from outside that draws: {stage.kind}()",
+                f"stage {stage.inside} uses a dataset from outside that draws: {stage.kind}()",
                 hint="build that dataset inside the function",
                 where=None if stage.site is None else str(stage.site),
             )
