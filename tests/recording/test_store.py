@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinrun.compare.contract import BITWISE
+from twinrun.compare.contract import BITWISE, parse_contract
 from twinrun.compare.frames import differences, first_to_blame
 from twinrun.compare.recordings import compare_recordings
 from twinrun.errors import BadRecording
@@ -162,6 +162,23 @@ def test_another_order_of_the_tensors_is_equal_however_late(tmp_path: Path) -> N
     record(tmp_path / "a", plain(1200))
     record(tmp_path / "b", turned)
     assert compare_recordings(tmp_path / "a", tmp_path / "b", BITWISE).verdict == "repeats"
+
+
+def test_bands_are_judged_by_values_that_are_kept_of_every_step(tmp_path: Path) -> None:
+    layout = Layout(("loss",), ("loss",))
+    for name, end in (("a", 1.0), ("b", 1.0), ("c", 1.5)):
+        made = [Frame(n, 1, layout, pack([n]), ((0, 0.5),)) for n in range(1500)]
+        made.append(Frame(1500, 1, layout, pack([hash(end) % 2**64]), ((0, end),)))
+        record(tmp_path / name, made)
+    for other, band, verdict in (
+        ("b", "band=loss:0", "repeats"),
+        ("c", "band=loss:1", "repeats"),
+        ("c", "band=loss:0.1", "diverges"),
+        ("b", "band=accuracy:1", "undecided"),
+    ):
+        result = compare_recordings(tmp_path / "a", tmp_path / other, parse_contract(band))
+        assert (result.verdict, result.steps_compared) == (verdict, 1500)
+        assert (result.bits_differ_from is None) == (other == "b")
 
 
 def test_a_recording_can_be_read_while_it_is_written(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Judge:
     def look(self, frames: list[Frame]) -> bool:
         """True when the twins must be held: the contract is broken."""
         self.frames += 1
-        self._remember_values(frames)
+        self.remember(frames)
         for number, frame in enumerate(frames[1:], start=1):
             found = differences(frames[0], frame, (self.witnesses[0].name, self.witnesses[number].name))
             blamed = first_to_blame(found)
@@ -117,7 +117,8 @@ class Judge:
 
     # metric bands
 
-    def _remember_values(self, frames: list[Frame]) -> None:
+    def remember(self, frames: list[Frame]) -> None:
+        """The values of metrics, of which bands speak."""
         for number, frame in enumerate(frames):
             for entry, value in frame.values:
                 if frame.layout.phases[entry] in ("loss", "metric", "probe"):

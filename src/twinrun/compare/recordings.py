@@ -10,7 +10,6 @@ from twinrun.compare.contract import Contract
 from twinrun.compare.frames import STEP_COUNT, Difference
 from twinrun.compare.judge import Judge
 from twinrun.environment.verdict import with_environments
-from twinrun.errors import NotComparable
 from twinrun.launch.recorded import RecordedTwin
 from twinrun.recording.frame import EVIDENCE
 from twinrun.recording.manifest import Manifest, read_manifest
@@ -29,7 +28,9 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
     if start:
         judge.frames, judge.steps = start, twins[0].reader.frame(start - 1).step
     verdict, reason = REPEATS, None
-    if start < shared:
+    if contract.bands:
+        verdict, reason = _by_bands(judge, twins, start)
+    elif start < shared:
         verdict, reason = _judge_from(judge, twins, start, shared)
     if verdict == REPEATS or (judge.first is not None and judge.first.uneven):
         verdict, reason = _ends(judge, manifests, lengths)
@@ -76,6 +77,20 @@ def _judge_from(
             return _rolled_up(judge, twins, seq, frames[0].step)
         if judge.look(frames):
             return (UNDECIDED, _no_values(judge)) if judge.unmeasured else (DIVERGES, None)
+    return REPEATS, None
+
+
+def _by_bands(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int) -> tuple[str, str | None]:
+    """Bands speak of metrics, whose values are kept of every frame, rolled up or not."""
+    a, b = twins
+    for frames in zip(a.follow(), b.follow(), strict=False):
+        if a.seq == start and all(frame.digests for frame in frames):
+            judge.look(list(frames))
+            continue
+        if a.seq == start:
+            judge.first_bits = _rolled_up_difference(twins, start, frames[0].step)
+        judge.remember(list(frames))
+        judge.frames, judge.steps = a.seq + 1, frames[0].step
     left, unknown = judge.bands()
     if unknown:
         return UNDECIDED, unknown
@@ -89,20 +104,18 @@ def _no_values(judge: Judge) -> str:
 def _rolled_up(
     judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int
 ) -> tuple[str, str | None]:
+    judge.first = judge.first_bits = _rolled_up_difference(twins, seq, step)
+    if judge.contract.bitwise:
+        return DIVERGES, None
+    kept = "these recordings keep no digests of single tensors: record with --detail"
+    return UNDECIDED, f"beyond step {step} {kept}"
+
+
+def _rolled_up_difference(twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int) -> Difference:
     """Far into a long run only one digest for each phase is kept: the phase is known, the tensor is not."""
     rolls = [twin.reader.rollup(seq) for twin in twins]
     phases = [phase for phase in rolls[0] if rolls[0][phase] != rolls[1].get(phase) and phase not in EVIDENCE]
-    judge.first = judge.first_bits = Difference(
-        step, phases[0] if phases else "weights", "(rolled up: record with --detail)"
-    )
-    if judge.contract.bitwise:
-        return DIVERGES, None
-    if judge.contract.bands:
-        raise NotComparable("metric bands need recordings with --detail beyond the first thousand steps")
-    return (
-        UNDECIDED,
-        f"beyond step {step} these recordings keep no digests of single tensors: record with --detail",
-    )
+    return Difference(step, phases[0] if phases else "weights", "(rolled up: record with --detail)")
 
 
 def _ends(
