@@ -55,8 +55,9 @@ class Caller:
     file: str
     line: int
     function: str
-    via: str
+    via: str  # the library that the user's line called
     where: str
+    near: str = ""  # the library that called the source
 
 
 class Book:
@@ -150,18 +151,19 @@ class Book:
 def caller(skip: int = 2) -> Caller | None:
     """The user's line that led here, and what lies between. None when no frame of the user's is on this stack."""
     frame: FrameType | None = sys._getframe(skip)
-    via = ""
+    via = near = ""
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
         if is_users(file):
-            return Caller(file, frame.f_lineno, code.co_name, via, _outer_context(frame))
+            return Caller(file, frame.f_lineno, code.co_name, via, _outer_context(frame), near)
         if "__autograph_generated_file" in file:
             found = _from_autograph(frame)
             if found is not None:
-                return Caller(*found, code.co_name.removeprefix("tf__"), via, "graph")
+                return Caller(*found, code.co_name.removeprefix("tf__"), via, "graph", near)
         else:
             via = _package(frame) or via
+            near = near or via
         frame = frame.f_back
     return None
 

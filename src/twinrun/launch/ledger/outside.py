@@ -49,6 +49,8 @@ def _entropy(book: Book) -> None:
     urandom = os.urandom
 
     def noted_urandom(size: int) -> bytes:
+        if not numpy_ready and "numpy.random" in sys.modules:
+            return urandom(size)  # NumPy, at its import
         who = caller()
         kind = "entropy" if who is not None and who.via in _ENTROPY_ROADS else "entropy-of-library"
         number = book.steady(kind, who)
