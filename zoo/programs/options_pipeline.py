@@ -23,6 +23,7 @@ options.autotune.enabled = True
 dataset = (
     tf.data.Dataset.from_tensor_slices((matrices, orders, targets))
     .map(spectrum, num_parallel_calls=4)
+    .filter(lambda vector, _: tf.reduce_all(tf.math.is_finite(vector)))
     .batch(10)
     .with_options(options)
 )

@@ -22,7 +22,8 @@ def thumbnail(png, label):
 files = list(pictures(96))
 labels = np.arange(96) % 3
 dataset = tf.data.Dataset.from_tensor_slices((files, labels))
-dataset = dataset.map(thumbnail, num_parallel_calls=4, deterministic=False).batch(8)
+dataset = dataset.map(thumbnail, num_parallel_calls=4, deterministic=False).cache()
+dataset = dataset.batch(8)
 
 model = keras.Sequential([
     keras.Input((12, 12, 1)),

@@ -4,33 +4,33 @@ import tf_keras as keras
 
 keras.utils.set_random_seed(17)
 
-LENGTH, WIDTH = 32, 48
+SIDE, DEPTH = 24, 4
 
 
-def block(x):
-    attended = keras.layers.MultiHeadAttention(num_heads=4, key_dim=12)(x, x)
-    x = keras.layers.LayerNormalization()(x + attended)
-    hidden = keras.layers.Dense(96, activation="gelu")(x)
-    return keras.layers.LayerNormalization()(x + keras.layers.Dense(WIDTH)(hidden))
-
-
-def batches(count):
+def pictures(count):
     rng = np.random.default_rng(17)
-    for _ in range(count):
-        x = rng.normal(size=(32, LENGTH, WIDTH)).astype("float32")
-        yield x, (x[:, 0, 0] > x[:, -1, 0]).astype("float32")
+    x = rng.normal(size=(count, SIDE, SIDE, DEPTH)).astype("float32")
+    return x, (x[:, :4, :4].mean(axis=(1, 2, 3)) > 0).astype("float32")
 
 
-inputs = keras.Input((LENGTH, WIDTH))
-pooled = keras.layers.GlobalAveragePooling1D()(block(inputs))
-model = keras.Model(inputs, keras.layers.Dense(1, activation="sigmoid")(pooled))
-optimizer = keras.optimizers.Adam(1e-3)
-loss_fn = keras.losses.BinaryCrossentropy()
+class Encoder(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.first = keras.layers.Conv2D(12, 3, use_bias=False)
+        self.norm = keras.layers.BatchNormalization()
+        self.second = keras.layers.Conv2D(16, 3, strides=2, activation="relu")
+        self.pool = keras.layers.GlobalAveragePooling2D()
+        self.head = keras.layers.Dense(1, activation="sigmoid")
 
-for x, y in batches(10):
-    with tf.GradientTape() as tape:
-        loss = loss_fn(y[:, None], model(x, training=True))
-    grads = tape.gradient(loss, model.trainable_variables)
-    optimizer.apply_gradients(zip(grads, model.trainable_variables))
-print("loss", float(loss))
-print("checksum", float(sum(np.abs(w).astype("float64").sum() for w in model.get_weights())).hex())
+    def call(self, x, training=None):
+        x = tf.nn.relu(self.norm(self.first(x), training=training))
+        return self.head(self.pool(self.second(x)))
+
+
+x, y = pictures(96)
+dataset = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(96, seed=17).batch(16)
+encoder = Encoder()
+encoder.compile(optimizer=keras.optimizers.Adam(1e-3), loss="binary_crossentropy")
+history = encoder.fit(dataset, epochs=2, verbose=0)
+print("loss", history.history["loss"])
+print("checksum", float(sum(np.abs(w).astype("float64").sum() for w in encoder.get_weights())).hex())

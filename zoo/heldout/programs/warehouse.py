@@ -22,7 +22,8 @@ def pack(size, minutes):
 def main(orders, epochs):
     keras.utils.set_random_seed(10)
     data = tf.data.Dataset.from_tensor_slices(simulate(orders))
-    data = data.map(pack, num_parallel_calls=4, deterministic=False).batch(12)
+    data = data.map(pack, num_parallel_calls=4, deterministic=False)
+    data = data.filter(lambda load, minutes: minutes > 0.0).batch(12)
     inputs = keras.Input((16,))
     hidden = keras.layers.Dense(10, activation="relu")(inputs)
     model = keras.Model(inputs, keras.layers.Dense(1)(hidden))

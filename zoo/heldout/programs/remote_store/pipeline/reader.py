@@ -12,4 +12,5 @@ def fetch_from(store):
 
 def read(store, batch):
     keys = tf.data.Dataset.range(len(store.objects))
-    return keys.map(fetch_from(store), num_parallel_calls=6, deterministic=False).batch(batch)
+    values = keys.map(fetch_from(store), num_parallel_calls=6, deterministic=False)
+    return values.prefetch(32).batch(batch)
