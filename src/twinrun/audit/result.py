@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from twinrun.audit.program import Problem
@@ -66,9 +67,13 @@ class AuditResult:
 
 def audit_result(program: str, source: SourceAudit, datasets: Iterable[Finding] | None) -> AuditResult:
     """Put both audits together."""
-    found = {(each.code, each.file, each.line): each for each in source.findings}
-    for each in datasets or ():  # seen in the running program: it knows more than the source does
-        found[each.code, each.file, each.line] = each
+    found = {_place(each): each for each in source.findings}
+    for each in datasets or ():
+        read = found.get(_place(each))
+        if read is None:
+            found[_place(each)] = each
+        else:  # the source has the fix, the running program the proof that it is so
+            found[_place(each)] = replace(read, evidence=(*read.evidence, *each.evidence))
     ordered = sorted(found.values(), key=lambda each: (each.file or "", each.line or 0, each.code))
     return AuditResult(
         program,
@@ -80,6 +85,11 @@ def audit_result(program: str, source: SourceAudit, datasets: Iterable[Finding] 
         datasets is not None,
         _reason(source),
     )
+
+
+def _place(finding: Finding) -> tuple[str, str | None, int | None]:
+    """One line has one name, however the program was started."""
+    return finding.code, finding.file and str(Path(finding.file).resolve()), finding.line
 
 
 def _reason(source: SourceAudit) -> str | None:

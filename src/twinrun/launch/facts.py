@@ -15,6 +15,7 @@ def gather(watch: Watch) -> dict[str, Any]:
         "environment": _environment(_told(watch, "inputs")),
         "controls": _controls(watch.spec.pin),
         "pinning": _pinning(),
+        "data": _told(watch, "data") if "data" in watch.answers else None,
         "changed_inputs": _told(watch, "changed inputs"),
         "notes": list(watch.notes),
         "step": watch.step,

@@ -20,3 +20,8 @@ def attach(watch: Watch) -> None:
         from twinrun.adapters.tensorflow.optrace import install as trace_ops
 
         trace_ops(watch)
+    if watch.spec.experiment.get("audit_data"):
+        from twinrun.adapters.tensorflow.data.watch import collected, watch_datasets
+
+        watch_datasets()
+        watch.answers["data"] = lambda _: [one.as_json() for audit in collected() for one in audit.findings]

@@ -30,7 +30,9 @@ def _draw(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., 
     def draw(*args: Any, **kwargs: Any) -> Any:
         who = caller()
         # Keras takes its default seeds from here: that is Keras being unseeded, not the user's own drawing.
-        kind = "keras-seed" if who is not None and (who.via in KERAS or who.near in KERAS) else "python-random"
+        kind = (
+            "keras-seed" if who is not None and (who.via in KERAS or who.near in KERAS) else "python-random"
+        )
         number = book.steady(kind, who)
         if number is None:
             result = original(*args, **kwargs)
