@@ -167,3 +167,38 @@ def the_watch_collects_what_a_program_trains_on() -> None:
     assert codes == [["TW201"], ["TW201"], ["TW205"], []]
     assert all(one.file == __file__ for audit in audits for one in audit.findings)
     assert watch.failures() == []
+
+
+def the_watch_sees_a_loop_inside_a_tf_function_and_changes_nothing() -> None:
+    from twinrun.adapters.tensorflow.data import watch
+
+    def total(watched: bool) -> tuple[float, list[str]]:
+        tf.random.set_seed(4)
+        watch.stop_watching()
+        if watched:
+            watch.watch_datasets()
+        try:
+            ds = (
+                tf.data.Dataset.range(8)
+                .shuffle(8)
+                .map(lambda x: tf.random.uniform([]) * tf.cast(x, tf.float32))
+            )
+
+            @tf.function
+            def run() -> Any:
+                found = tf.constant(0.0)
+                for value in ds:
+                    found = found * 0.5 + value
+                return found
+
+            answer = float(run()), float(run())
+            return answer, [stage.kind for audit in watch.collected() for stage in audit.stages]
+        finally:
+            watch.stop_watching()
+            tf.random.set_seed(None)
+
+    bare, nothing = total(False)
+    seen, stages = total(True)
+    assert bare == seen
+    assert nothing == [] and stages == ["range", "shuffle", "map"]
+    assert watch.failures() == []

@@ -56,7 +56,7 @@ def _shuffles(stage: Stage, stages: tuple[Stage, ...]) -> Iterator[Finding]:
             stage.site,
             "parallel calls begin a shuffle that they share, and each takes the next order",
             [
-                f"stage {stage.number} is captured by the function of stage {stage.inside}, which runs several calls at once"
+                f"stage {stage.number} is used by parallel calls of stage {stage.inside}, and was built outside them"
             ],
             "build the shuffle inside the function, or shuffle(…, reshuffle_each_iteration=False)",
         )
