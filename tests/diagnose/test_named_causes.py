@@ -1,0 +1,99 @@
+"""Whole diagnoses, of programs as users write them: the code, the line, and that an experiment showed it. The zoo has
+many more; these few stand for the roads that a diagnosis can take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support import twinrun
+
+HEAD = """
+import numpy as np, tensorflow as tf, keras
+keras.utils.set_random_seed(1)
+x, y = np.random.rand(96, 8).astype("f"), np.random.randint(0, 3, 96)
+def train(data, **more):
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(6), keras.layers.Dense(3)])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(data, epochs=2, verbose=0, **more)
+"""
+
+RACE = """
+def augment(a, b):
+    return a + tf.random.uniform([]), b
+ds = tf.data.Dataset.from_tensor_slices((x, y))
+ds = ds.map(augment, num_parallel_calls=4)  # guilty
+train(ds.batch(16))
+"""
+
+HASH = """
+words = "the quick brown fox jumps over the lazy dog once more today".split()
+index = {word: i for i, word in enumerate(set(words))}  # guilty
+x[:, 0] = np.resize([index[word] for word in words], 96)
+train(x, y=y)
+"""
+
+UNSEEDED = """
+import uuid
+print("run", uuid.uuid4())  # looks guilty, and is not
+rng = np.random.default_rng()  # guilty
+train(x + rng.normal(size=x.shape).astype("f"), y=y)
+"""
+
+OP = """
+weight = tf.Variable(tf.random.normal([400_000]))
+cells = tf.constant(np.random.randint(0, 5, 400_000).astype("i4"))
+optimizer = keras.optimizers.SGD(0.1)
+@tf.function
+def step():
+    with tf.GradientTape() as tape:
+        counts = tf.math.bincount(cells, weights=tf.stop_gradient(weight), minlength=5)  # guilty
+        loss = tf.reduce_sum(weight * counts[0])
+    optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
+    return loss
+for _ in range(12):
+    step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [(RACE, "TW203"), (HASH, "TW301"), (UNSEEDED, "TW103"), (OP, "TW401")],
+    ids=["TW203", "TW301", "TW103", "TW401"],
+)
+def test_the_first_finding_is_the_cause_and_an_experiment_showed_it(
+    body: str, code: str, tmp_path: Path
+) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(HEAD + body)
+    guilty = next(
+        n for n, line in enumerate((HEAD + body).splitlines(), start=1) if line.endswith("# guilty")
+    )
+    answer = twinrun(
+        "check", "--output-format", "json", "--budget", "300s", "train.py", cwd=tmp_path, timeout=400
+    )
+    document = answer.document
+    assert document["verdict"] == "diverges" and answer.code == 1
+    first = document["findings"][0]
+    assert (first["code"], first["file"], first["line"]) == (code, "train.py", guilty)
+    assert first["confirmed"] and first["fix"]
+    assert document["experiments"] and all(
+        trial["command"].find("twinrun check") >= 0 for trial in document["experiments"]
+    )
+
+
+def test_a_program_that_only_looks_guilty_has_no_finding(tmp_path: Path) -> None:
+    innocent = """
+import random, time, threading
+started = time.time()
+name = f"run-{random.random()}-{np.random.default_rng().integers(9)}"
+threading.Thread(target=print, args=(name,)).start()
+print("seen" if "a" in {"a", "b"} else "new")
+ds = tf.data.Dataset.from_tensor_slices((x, y)).map(lambda a, b: (a * 2.0, b), num_parallel_calls=4)
+train(ds.shuffle(96, seed=3).batch(16))
+print(time.time() - started)
+"""
+    (tmp_path / "train.py").write_text(HEAD + innocent)
+    document = twinrun("check", "--output-format", "json", "train.py", cwd=tmp_path, timeout=400).document
+    assert (document["verdict"], document["findings"]) == ("repeats", [])
