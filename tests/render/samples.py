@@ -12,7 +12,7 @@ from twinrun.findings.finding import Finding
 from twinrun.result import CheckResult
 
 # A name that would do harm wherever it is not escaped: markup, a closing tag, a terminal's escape, a line of its own.
-NASTY = "</title></style><script>alert(1)</script>\x1b[31m\x00‮\nverdict: \"repeats\" & 'more'"
+NASTY = "</title></style><script>alert(1)</script>\x1b[31m\x00\u202e\nverdict: \"repeats\" & 'more'"
 
 REPEATING = CheckResult("train.py", "repeats", steps_compared=32, timing={"seconds": 1.5})
 UNJUDGED = CheckResult("train.py", "undecided", reason="no training step was observed")

@@ -70,7 +70,7 @@ def test_no_name_becomes_markup_or_a_control_character() -> None:
     text = as_html(full(NASTY))
     page = Page(text)
     assert "script" not in page.tags
-    assert not re.search("[\x00-\x08\x0b-\x1f‮]", text)
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", text)
     assert not any(name.startswith("on") for name, _ in page.attributes)
 
 

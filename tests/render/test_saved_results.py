@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from samples import NASTY, REPEATING, UNJUDGED, full, results
-from support import twinrun
 
+from support import twinrun
 from twinrun.errors import BadResult
 from twinrun.render.junit import as_junit
 from twinrun.result import CheckResult
