@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from twinrun.launch.standin import stand_in
+
 
 def reverse_listings() -> None:
     """Reverse of the sorted order: glob, pathlib and os.walk all stand on these two calls."""
@@ -37,5 +39,5 @@ def reverse_listings() -> None:
     def reversed_scandir(path: Any = ".") -> Any:
         return ReversedScan(path)
 
-    os.listdir = reversed_listdir
-    os.scandir = reversed_scandir
+    stand_in("listdir", reversed_listdir)
+    stand_in("scandir", reversed_scandir)

@@ -19,6 +19,7 @@ import xxhash
 from twinrun.launch.ledger import threads
 from twinrun.launch.ledger.book import Book, Caller, caller
 from twinrun.launch.sites import is_users
+from twinrun.launch.standin import stand_in
 
 _LARGEST_FILE = 256 << 20
 # RandomState(0) takes entropy too, and throws it away when it is seeded.
@@ -184,8 +185,8 @@ def _listings(book: Book) -> None:
             return scandir(path)
         return NotedScan(path)
 
-    os.listdir = noted_listdir
-    os.scandir = noted_scandir
+    stand_in("listdir", noted_listdir)
+    stand_in("scandir", noted_scandir)
 
 
 def _members(names: list[Any]) -> str:
@@ -272,4 +273,4 @@ def _lookups(book: Book) -> None:
                     book.missed(str(Path(path).absolute()), who)
             raise
 
-    os.stat = noted_stat
+    stand_in("stat", noted_stat)
