@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from samples import NASTY, REPEATING, UNJUDGED, full, results
 
 from twinrun.render.html import as_html
@@ -86,6 +86,7 @@ def test_the_page_loads_nothing_and_runs_nothing() -> None:
 
 
 @given(results)
+@settings(max_examples=50)
 def test_every_result_makes_a_well_formed_page(result: CheckResult) -> None:
     assert result.verdict in Page(as_html(result)).text
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from samples import NASTY, REPEATING, UNJUDGED, full, results
 
 from support import twinrun
 from twinrun.errors import BadResult
+from twinrun.render.fixdiff import as_fix_diff
 from twinrun.render.junit import as_junit
 from twinrun.result import CheckResult
 
@@ -32,6 +34,7 @@ def test_a_result_survives_being_saved(result: CheckResult) -> None:
 
 
 @given(results)
+@settings(max_examples=50)
 def test_junit_is_well_formed_and_counts_one_case(result: CheckResult) -> None:
     suite = ElementTree.fromstring(as_junit(result)).find("testsuite")
     assert suite is not None
@@ -114,10 +117,6 @@ def test_a_damaged_result_names_its_file() -> None:
 
 
 def test_the_patch_mends_the_confirmed_cause_and_applies(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from twinrun.render.fixdiff import as_fix_diff
-
     program = tmp_path / "train.py"
     program.write_text(
         "import tensorflow as tf\n\nds = tf.data.Dataset.range(9).shuffle(9)\nother = ds.shuffle(9)\n"

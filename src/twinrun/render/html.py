@@ -3,8 +3,9 @@ came from a program or a recording escaped."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twinrun import __version__
 from twinrun.compare.frames import Difference
@@ -13,6 +14,9 @@ from twinrun.render.chart import growth_chart
 from twinrun.render.excerpt import excerpt
 from twinrun.render.text import headline, printable
 from twinrun.result import CheckResult
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _TEMPLATE = "report.html.j2"
 # What each phase holds, for readers who meet the words for the first time.
@@ -30,9 +34,15 @@ _MEANING = {
 
 
 def as_html(result: CheckResult) -> str:
+    text: str = _environment().get_template(_TEMPLATE).render(_view(result))
+    return text
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=StrictUndefined,
@@ -40,8 +50,6 @@ def as_html(result: CheckResult) -> str:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    text: str = environment.get_template(_TEMPLATE).render(_view(result))
-    return text
 
 
 def _shown(value: Any) -> Any:

@@ -117,7 +117,7 @@ def _growth(result: CheckResult) -> Iterator[str]:
 
 def _finding(finding: Finding, paint) -> Iterator[str]:  # type: ignore[no-untyped-def]
     kind = "error" if finding.confirmed else "suspicion"
-    yield f"{paint(f'{kind}[{finding.code}]', 'diverges')}: {inline(finding.message)}"
+    yield f"{paint(f'{kind}[{inline(finding.code)}]', 'diverges')}: {inline(finding.message)}"
     if finding.place:
         yield f"  --> {inline(finding.place)}{_source(finding)}"
     for line in finding.evidence:
@@ -126,14 +126,14 @@ def _finding(finding: Finding, paint) -> Iterator[str]:  # type: ignore[no-untyp
         first, *rest = printable(finding.fix).splitlines()
         yield f"  fix: {first}"
         yield from (f"       {line}" for line in rest)
-    yield f"  see: twinrun explain {finding.code}"
+    yield f"  see: twinrun explain {inline(finding.code)}"
 
 
 def _source(finding: Finding) -> str:
-    import linecache
+    from twinrun.render.excerpt import excerpt
 
-    line = linecache.getline(finding.file or "", finding.line or 0).strip()
-    return f"   {inline(line)}" if line else ""
+    blamed = [line.text.strip() for line in excerpt(finding.file, finding.line) if line.blamed]
+    return f"   {inline(blamed[0])}" if blamed and blamed[0] else ""
 
 
 def run_as_text(result: RunResult, *, quiet: bool) -> str:
