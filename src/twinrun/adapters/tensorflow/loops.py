@@ -67,6 +67,7 @@ def insert(observer: Observer, call: tuple[Any, Any, Any] | None) -> None:
         if isinstance(leaf, tf.Tensor) and leaf.dtype not in (tf.variant, tf.resource)
     ]
     updaters = [updater for updater in observer._updaters.values() if updater.iterations() is not None]
+    observer.variables.collect()  # the loop will read what is here now: the same in every twin
     rows = [row for row in observer.variables.rows() if row.ref() is not None]
     counters = [_read(updater.iterations()) for updater in updaters]
     values = [_read(row.ref()) for row in rows]

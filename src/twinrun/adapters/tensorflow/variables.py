@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import linecache
 import sys
 import weakref
@@ -19,6 +20,9 @@ from twinrun.launch.watch import Block
 from twinrun.recording.digest import Digester, digest_array
 
 _HELD_BYTES = 256 << 20
+# The collector takes about a tenth of a second: it is called when a model's worth of variables was made, or few but
+# with many steps between.
+_BIRTHS, _LOOKS = 64, 50
 
 
 @dataclass
@@ -29,6 +33,7 @@ class Tracked:
     name: str = ""
     phase: str = "weights"
     seen: bool = False
+    digest: int | None = None  # as last seen, of one that has died since
 
 
 Digested = tuple[str, tuple[str, ...], list[int], list[Tracked]]  # kind, names, digests, members
@@ -44,7 +49,12 @@ class Plan:
 
 
 class Variables:
-    """Weak references only: the program's variables die when they would have died."""
+    """Weak references only: the program's variables die when they would have died.
+
+    When that is, no program decides: models are knots of references, which live until Python's collector comes by.
+    So a variable that was seen is told of after its death, as it was last seen. One that is dead but not collected can
+    change no more either, and twins agree whichever of them collects first. Now and then, counted in births and looks
+    and so at the same moment in every twin, the collector is called, and the dead are forgotten."""
 
     def __init__(self) -> None:
         self.paths: list[
@@ -56,6 +66,11 @@ class Variables:
         self._rows: list[Tracked] = []
         self._names: dict[str, int] = {}
         self._stale = False
+        self._born = False  # a variable, since the last look: a death alone must not decide when to collect
+        self._births = 0  # since the collector was called
+        self._looks: int | None = None  # likewise
+        self._last: list[tuple[list[Tracked], list[int]]] = []  # what the last look saw
+        self._dead: list[tuple[str, tuple[str, ...], list[int]]] = []  # kind, names, digests
         self._plan: Plan | None = None
         self._held: list[Any] = []
         self._held_bytes = 0
@@ -68,6 +83,8 @@ class Variables:
             return
         self._tracked.append(Tracked(weakref.ref(variable, self._gone), user_site(), len(self._tracked)))
         self._stale = True
+        self._born = True
+        self._births += 1
         if self._held_bytes < _HELD_BYTES:
             self._held.append(variable)
             self._held_bytes += size_of(variable)
@@ -87,12 +104,31 @@ class Variables:
 
     def rows(self) -> list[Tracked]:
         if self._stale:
-            self._stale = False
+            if self._born and (self._looks is None or self._births >= _BIRTHS or self._looks >= _LOOKS):
+                self.collect()
+            self._stale = self._born = False
             self._plan = None
-            self._tracked = [one for one in self._tracked if one.ref() is not None]
+            self._bury()
             self._name_all()
-            self._rows = [one for one in self._tracked if one.name]
+            self._rows = [one for one in self._tracked if one.name and one.digest is None]
         return self._rows
+
+    def collect(self) -> None:
+        """Have Python collect what nobody can reach, and forget it."""
+        gc.collect()
+        self._tracked = [one for one in self._tracked if one.ref() is not None]
+        self._births = self._looks = 0
+        self._stale = True
+
+    def _bury(self) -> None:
+        for members, digests in self._last:
+            for one, digest in zip(members, digests, strict=True):
+                if one.digest is None and one.ref() is None:
+                    one.digest = digest
+        self._tracked = [one for one in self._tracked if one.digest is not None or one.ref() is not None]
+        dead = [one for one in self._tracked if one.digest is not None]
+        kinds = dict.fromkeys(one.phase for one in dead)
+        self._dead = [(kind, *_names_and_digests(one for one in dead if one.phase == kind)) for kind in kinds]
 
     def _name_all(self) -> None:
         nameless = [one for one in self._tracked if not one.name]
@@ -111,17 +147,23 @@ class Variables:
     def blocks(self, phase: str, only_new: bool = False) -> list[Block]:
         """The variables as they are now. In phase `weights`, states of random streams go under `seed`."""
         rows = self.rows()
-        if not only_new:
-            together = self._read_together()
-            if together is not None:
-                return [
-                    Block("seed" if kind == "seed" else phase, names, digests, _reader(members))
-                    for kind, names, digests, members in together
-                ]
+        if only_new:
+            seen = self._read_one_by_one([one for one in rows if not one.seen])
+            self._last += [(members, digests) for _, _, digests, members in seen]
+        else:
+            seen = self._read_together() or self._read_one_by_one(rows)
+            self._last = [(members, digests) for _, _, digests, members in seen]
+            self._looks = (self._looks or 0) + 1
+        alive = [
+            Block(_phase(kind, phase), names, digests, _reader(members))
+            for kind, names, digests, members in seen
+        ]
+        dead = [Block(_phase(kind, phase), names, digests) for kind, names, digests in self._dead]
+        return alive if only_new else alive + dead
+
+    def _read_one_by_one(self, rows: list[Tracked]) -> list[Digested]:
         chosen: dict[str, tuple[list[str], list[int], list[Tracked]]] = {}
         for one in rows:
-            if only_new and one.seen:
-                continue
             variable = one.ref()
             tensor = None if variable is None else read(variable)
             if tensor is None:
@@ -131,10 +173,7 @@ class Variables:
             names.append(one.name)
             digests.append(digest_array(tensor))
             members.append(one)
-        return [
-            Block("seed" if kind == "seed" else phase, tuple(names), digests, _reader(members))
-            for kind, (names, digests, members) in chosen.items()
-        ]
+        return [(kind, tuple(names), digests, members) for kind, (names, digests, members) in chosen.items()]
 
     def _read_together(self) -> list[Digested] | None:
         """All variables by one op; None when they must be read one by one."""
@@ -146,6 +185,15 @@ class Variables:
             return None
         digests = plan.digester.digest(arrays)
         return [(kind, names, digests[part], members) for kind, names, part, members in plan.groups]
+
+
+def _phase(kind: str, phase: str) -> str:
+    return "seed" if kind == "seed" else phase
+
+
+def _names_and_digests(dead: Iterable[Tracked]) -> tuple[tuple[str, ...], list[int]]:
+    known = [(one.name, one.digest) for one in dead if one.digest is not None]
+    return tuple(name for name, _ in known), [digest for _, digest in known]
 
 
 def _plan(rows: list[Tracked]) -> Plan:
