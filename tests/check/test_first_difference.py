@@ -83,6 +83,36 @@ def test_one_bit_of_one_weight_at_step_37(tmp_path: Path, text: str) -> None:
     assert seen["others"] == 0 and seen["only_in"] is None and seen["worker"] == 0
 
 
+AT_EPOCH_END = (
+    KERAS
+    + """
+class Flip(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        if odd and epoch == 1:
+            kernel = self.model.layers[1].kernel
+            kernel.assign(flipped(np.array(kernel), (2, 1)))
+x = np.random.default_rng(0).normal(size=(24, 4)).astype("float32")
+y = x[:, :2]
+model.fit(x, y, batch_size=4, epochs=3, validation_data=(x, y), verbose=0, callbacks=[Flip()])
+"""
+)
+
+
+@pytest.mark.parametrize("library", ["keras", "tf_keras"])
+def test_what_a_callback_does_at_the_end_of_an_epoch_is_seen_there(tmp_path: Path, library: str) -> None:
+    seen = found(write(tmp_path, AT_EPOCH_END.replace("keras", library)), tmp_path / "marker")
+    assert (seen["step"], seen["phase"]) == (12, "weights")
+    assert seen["tensor"].endswith("dense_1/kernel")
+    assert (seen["first_index"], seen["differing_count"], seen["max_ulp"]) == ([2, 1], 1, 1)
+
+
+def test_the_results_of_validation_can_be_held_to_a_band(tmp_path: Path) -> None:
+    program = write(tmp_path, AT_EPOCH_END)
+    answer = check(program, "--contract", "band=val_loss:1e-3,loss:1e-3", arguments=[tmp_path / "marker"])
+    assert (answer.code, answer.document["reason"], answer.document["steps_compared"]) == (0, None, 18)
+    assert answer.document["bits_differ_from"]["step"] == 12
+
+
 def test_a_bit_of_the_batch_at_step_11(tmp_path: Path) -> None:
     text = (
         KERAS
