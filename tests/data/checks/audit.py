@@ -198,6 +198,17 @@ def a_global_seed_seeds_shuffles_and_ops() -> None:
         tf.random.set_seed(None)
 
 
+def a_seed_that_comes_after_the_pipeline_is_found_to_be_too_late() -> None:
+    ds = D.range(9).shuffle(9).map(lambda x: tf.random.uniform([]))
+    assert [one.code for one in twinrun.audit(ds).findings] == ["TW201", "TW104"]
+    tf.random.set_seed(3)
+    try:
+        found = twinrun.audit(ds).findings
+    finally:
+        tf.random.set_seed(None)
+    assert [one.code for one in found] == ["TW106", "TW106"]
+
+
 def op_determinism_takes_races_and_lost_order_away() -> None:
     ds = D.range(9).map(lambda x: tf.random.uniform([], seed=1), num_parallel_calls=4, deterministic=False)
     assert [one.code for one in twinrun.audit(ds).findings] == ["TW202", "TW203"]
@@ -226,6 +237,7 @@ def large_arrays_are_not_copied() -> None:
     unread = twinrun.audit(ds.interleave(D.from_tensors, num_parallel_calls=2, deterministic=False))
     assert unread.stages[-1].order == "unknown"
     assert "300 MB" in " ".join(unread.stages[-1].notes)
+    assert [one.code for one in unread.findings] == ["TW201"]  # the rest is still read
 
 
 def a_stage_nobody_knows_is_said_to_be_unknown() -> None:

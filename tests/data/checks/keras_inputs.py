@@ -200,5 +200,5 @@ def the_watch_sees_a_loop_inside_a_tf_function_and_changes_nothing() -> None:
     bare, nothing = total(False)
     seen, stages = total(True)
     assert bare == seen
-    assert nothing == [] and stages == ["range", "shuffle", "map"]
+    assert nothing == [] and stages[:3] == ["range", "shuffle", "map"]
     assert watch.failures() == []

@@ -124,9 +124,8 @@ class _Walk:
 
     def _stage(self, op: Any, number: str, inputs: tuple[str, ...], inside: Stage | None) -> None:
         origin = self.lifted.origins.get(op.name) if op.graph is self.lifted.graph else None
-        op_type, unread = op.type, None
-        if op_type == "Placeholder":
-            op_type, unread = self._placeholder(op, origin)
+        unread = self.lifted.unread.get(op.name) if op.graph is self.lifted.graph else None
+        op_type = op.type if op.type != "Placeholder" else self._placeholder(origin)
         kind = kind_of(op_type)
         graphs = called_graphs(op)
         site = dataset_site(origin) if origin is not None else op_site(op)
@@ -138,7 +137,9 @@ class _Walk:
             inputs=inputs,
             inside=None if inside is None else inside.number,
             site=site or _function_site(origin),
-            attributes=MappingProxyType(_attributes(op, origin)),
+            attributes=MappingProxyType(
+                _attributes(op, origin) | ({} if unread is None else {"unread": True})
+            ),
             functions=tuple(facts_of(graph) for graph in graphs),
             parallel=_is_parallel(op, inside),
             notes=() if unread is None else (unread,),
@@ -158,13 +159,10 @@ class _Walk:
         # stages of its functions come before the stage itself, as its inputs do
         self.stages.append(self.stages.pop(place))
 
-    def _placeholder(self, op: Any, origin: Any) -> tuple[str, str | None]:
-        if origin is not None:
-            found = source_op(origin)
-            if found is not None:
-                return found, None
-            return type(origin).__name__, self.lifted.unread.get(op.name)
-        return "element", None  # a dataset that is itself an element: a window, a group, a captured dataset
+    def _placeholder(self, origin: Any) -> str:
+        if origin is None:
+            return "element"  # a dataset that is itself an element: a window, a group, a captured dataset
+        return source_op(origin) or type(origin).__name__
 
     def _captured(self, tensor: Any, number: str, stage: Stage) -> None:
         eager = next((outer for outer, inner in self.lifted.graph.captures if inner is tensor), None)

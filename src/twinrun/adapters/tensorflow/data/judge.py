@@ -28,17 +28,23 @@ class Circumstances:
     deterministic: bool | None
     op_determinism: bool
     numpy_seeded: bool
+    seed_is_set: bool = False
     resumes: bool = False
 
     @staticmethod
     def now(dataset: Any, *, resumes: bool = False) -> Circumstances:
+        from tensorflow.python.eager import context
         from tensorflow.python.framework import config, ops
 
         with ops.init_scope():
             eager = isinstance(dataset._variant_tensor, ops.EagerTensor)
             options = dataset.options() if eager else dataset._options_attr
         return Circumstances(
-            options.deterministic, bool(config.is_op_determinism_enabled()), numpy_is_seeded(), resumes
+            deterministic=options.deterministic,
+            op_determinism=bool(config.is_op_determinism_enabled()),
+            numpy_seeded=numpy_is_seeded(),
+            seed_is_set=context.global_seed() is not None,
+            resumes=resumes,
         )
 
 
@@ -57,8 +63,6 @@ def _judge(stage: Stage, circumstances: Circumstances) -> Stage:
     if not stage.known:
         note = f"{stage.op} is not a stage Twinrun knows: nothing is said about its order and randomness"
         return replace(stage, order="unknown", randomness="unknown", notes=(*stage.notes, note))
-    if stage.notes:  # known, but it could not be read
-        return replace(stage, order="unknown", randomness="unknown")
     raced = stage.parallel and not circumstances.op_determinism
     randomness = _worst(
         [
@@ -82,7 +86,7 @@ def _order(stage: Stage, circumstances: Circumstances) -> str:
     if stage.attributes.get("sloppy") is True:
         return "given up"
     asked = stage.attributes.get("deterministic")
-    if asked == "computed":
+    if asked == "computed" or stage.attributes.get("unread"):
         return "unknown"
     if asked == "false" or (asked == "default" and circumstances.deterministic is False):
         return "given up"

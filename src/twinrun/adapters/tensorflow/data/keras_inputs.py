@@ -234,11 +234,9 @@ def _generator(generator: Any) -> DataAudit:
     if kinds & {"unseeded", "entropy"} or _draws_unseeded_numpy(draws):
         randomness = "unseeded"
         message = f"the generator {name}() draws Python randomness that nobody seeded"
-        findings = [
-            _found(
-                "TW204", site, message, [f"it draws from {drawn}"], "rng = np.random.default_rng(42) in it"
-            )
-        ]
+        line = Site(draws[0].file, draws[0].line)
+        fix = "rng = np.random.default_rng(42) in it, and draw from that"
+        findings = [_found("TW204", line, message, [f"it draws from {drawn}"], fix)]
     notes = () if draws else ("no draw was found in its code",)
     call = HostCall(name, site, draws, True)
     stage = Stage(

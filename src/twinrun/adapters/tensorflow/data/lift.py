@@ -95,10 +95,7 @@ class _Lifter:
         elif name == "_RandomDataset":
             output = self._random(dataset)
         elif name in RECIPES:
-            try:
-                output = self._same_op(dataset, *RECIPES[name])
-            except NotWritten as missing:
-                output = self.as_written(dataset, str(missing))
+            output = self._same_op(dataset, *RECIPES[name])
         else:
             output = self.as_written(dataset, f"{name} is not known")
         self.origins[output.op.name] = dataset
@@ -125,12 +122,19 @@ class _Lifter:
             if rule.startswith("f:"):
                 functions[name] = getattr(dataset, rule[2:]).function
                 arguments[name] = functions[name]
+        unread = None
         for name in names:
             if name not in arguments:
-                value = self._argument(dataset, name, recipe.get(name, "_" + name), functions)
+                try:
+                    value = self._argument(dataset, name, recipe.get(name, "_" + name), functions)
+                except NotWritten as problem:
+                    value, unread = _DEFAULT, f"{name} is not known: {problem}"
                 if value is not _DEFAULT:
                     arguments[name] = value
-        return getattr(tf.raw_ops, op_type)(**arguments)
+        output = getattr(tf.raw_ops, op_type)(**arguments)
+        if unread is not None:
+            self.unread[output.op.name] = unread
+        return output
 
     def _argument(self, dataset: Any, name: str, rule: str, functions: dict[str, Any]) -> Any:
         import tensorflow as tf

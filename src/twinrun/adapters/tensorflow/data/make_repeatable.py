@@ -140,7 +140,7 @@ def _refuse_unknown(stages: tuple[Stage, ...]) -> None:
                 hint="build that dataset inside the function",
                 where=None if stage.site is None else str(stage.site),
             )
-        if not stage.known or (stage.order == "unknown" and stage.notes):
+        if not stage.known:
             raise CannotRewrite(
                 f"stage {stage.number} ({stage.kind}) is unknown: {stage.notes[-1]}",
                 hint="apply twinrun.repeatable to the part of the pipeline before it",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from twinrun.adapters.tensorflow.data import randomops
@@ -21,8 +22,9 @@ from twinrun.adapters.tensorflow.data.judge import RANDOM_SOURCES, SHUFFLES
 class Needs:
     """Answers for the ops of one pipeline, each found once. `sorted_sources` are file names to be sorted."""
 
-    def __init__(self, sorted_sources: frozenset[str]) -> None:
+    def __init__(self, sorted_sources: frozenset[str], unread: Mapping[str, str]) -> None:
         self.sorted_sources = sorted_sources
+        self.unread = unread
         self._found: dict[tuple[int, str], bool] = {}
         self._functions: dict[int, bool] = {}
 
@@ -65,6 +67,8 @@ class Needs:
             # Inside a function a dataset is made anew for every element: a seeded shuffle repeats as it is.
             return not nested and argument(op, again) is True
         if argument(op, "deterministic") == "false" or argument(op, "sloppy") is True:
+            return True
+        if not nested and op.name in self.unread:  # whether it gave its order up could not be read
             return True
         return argument(op, "cycle_length") == -1 or self.functions_of(op)
 

@@ -49,7 +49,12 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
     "_RepeatDataset": ("RepeatDataset", {}),
     "_ScanDataset": (
         "ScanDataset",
-        {"f": "f:_scan_func", "initial_state": "=state", "use_default_device": "?"},
+        {
+            "f": "f:_scan_func",
+            "initial_state": "=state",
+            "use_default_device": "?",
+            "preserve_cardinality": "=true",
+        },
     ),
     "_ShardDataset": ("ShardDataset", {}),
     "_ShuffleDataset": ("ShuffleDatasetV3", DUMMY_SEEDS),

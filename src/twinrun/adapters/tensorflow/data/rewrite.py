@@ -36,7 +36,7 @@ class Rewriter:
 
     def __init__(self, pipeline: Pipeline, stages: tuple[Stage, ...], sorted_sources: frozenset[str]) -> None:
         self.pipeline = pipeline
-        self.needs = Needs(sorted_sources)
+        self.needs = Needs(sorted_sources, pipeline.lifted.unread)
         self.keep_alive: list[Any] = []
         self.may_be_empty = False
         self.changes: dict[tuple[str, str], Change] = {}
@@ -136,7 +136,7 @@ class Rewriter:
 
         changed: dict[str, Any] = {}
         inputs = [resolve(one) for one in op.inputs]
-        if argument(op, "deterministic") == "false":
+        if argument(op, "deterministic") == "false" or op.name in self.needs.unread:
             changed["deterministic"] = {"s": b"true"}
             self.note_order(op)
         if argument(op, "sloppy") is True:

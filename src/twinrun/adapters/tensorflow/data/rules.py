@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,9 @@ def findings_of(
     found: list[Finding] = []
     for stage in stages:
         if stage.known:
-            found += _shuffles(stage, stages)
+            found += _timed(_shuffles(stage, stages), circumstances)
             found += _order(stage)
-            found += _draws(stage)
+            found += _timed(_draws(stage), circumstances)
             found += _host(stage, circumstances)
             found += _frozen(stage, stages)
             if circumstances.resumes:
@@ -40,6 +40,25 @@ def findings_of(
     found += _options(stages, pipeline, circumstances)
     found += _files(stages, pipeline)
     return tuple(dict.fromkeys(found))
+
+
+def _timed(found: Iterable[Finding], circumstances: Circumstances) -> Iterator[Finding]:
+    """What is not seeded although the global seed is set was built before it was set."""
+    for one in found:
+        if one.code in ("TW104", "TW201") and circumstances.seed_is_set:
+            yield finding(
+                "TW106",
+                f"built before the seed was set: {one.message.partition(',')[0].partition(':')[0]}",
+                file=one.file,
+                line=one.line,
+                evidence=[
+                    *one.evidence,
+                    "TensorFlow's global seed is set now, and was not when this was built",
+                ],
+                fix="set the seed before the pipeline is built, right after the imports",
+            )
+        else:
+            yield one
 
 
 def _at(code: str, site: Site | None, message: str, evidence: list[str], fix: str) -> Finding:

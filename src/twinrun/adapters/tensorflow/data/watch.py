@@ -11,18 +11,25 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
+
+import wrapt
 
 from twinrun.adapters.tensorflow.data.data_audit import DataAudit, audit_dataset
 from twinrun.adapters.tensorflow.data.keras_inputs import as_fit_shuffle, audit_keras_input
 from twinrun.adapters.tensorflow.data.lift import unwrapped
 from twinrun.adapters.tensorflow.data.sites import note_sites
+from twinrun.adapters.tensorflow.data.unconverted import unconverted
 from twinrun.errors import TwinrunError
 
 _ITERATORS = (
     ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "_create_iterator"),
     ("tensorflow.python.data.ops.multi_device_iterator_ops", "OwnedMultiDeviceIterator", "__init__"),
 )
+_KERAS = ("keras.src.trainers.data_adapters", "tf_keras.src.engine.data_adapter")
+# A loop over a dataset inside a tf.function makes no iterator: AutoGraph reduces the dataset.
+_CONSUMERS = (("tensorflow.python.data.ops.dataset_ops", "DatasetV2", "reduce"),)
 
 
 class Watch:
@@ -84,17 +91,22 @@ def watch_datasets() -> Watch:
         note_sites()
         _watch = Watch()
         for module, owner, method in _ITERATORS:
-            _wrap(module, owner, method, _watch)
-    watch_keras()
+            _wrap(
+                module, owner, method, lambda watch, _, dataset=None, *rest, **named: watch.dataset(dataset)
+            )
+        for module, owner, method in _CONSUMERS:
+            _wrap(module, owner, method, lambda watch, dataset, *rest, **named: watch.dataset(dataset))
+        for name in _KERAS:
+            wrapt.register_post_import_hook(lambda _: watch_keras(), name)
     return _watch
 
 
 def watch_keras() -> None:
-    """Look at what `fit` is handed, too, where Keras or tf_keras is imported. May be called again later."""
-    adapters: Any = sys.modules.get("keras.src.trainers.data_adapters")
+    """Look at what `fit` is handed, too, in the Keras packages that are imported."""
+    adapters: Any = sys.modules.get(_KERAS[0])
     if adapters is not None:
         _wrap_function(adapters, "get_data_adapter", _see_adapter)
-    handlers: Any = sys.modules.get("tf_keras.src.engine.data_adapter")
+    handlers: Any = sys.modules.get(_KERAS[1])
     if handlers is not None:
         _wrap_function(handlers.DataHandler, "__init__", _see_handler)
 
@@ -150,18 +162,18 @@ def stop_watching() -> None:
     _watch = None
 
 
-def _wrap(module: str, owner: str, method: str, watch: Watch) -> None:
-    from importlib import import_module
-
+def _wrap(module: str, owner: str, method: str, see: Callable[..., None]) -> None:
+    """Show what a method of TensorFlow is called with to the watch, before it runs."""
     cls = getattr(import_module(module), owner)
     original = cls.__dict__[method]
 
-    def watched(self: Any, dataset: Any = None, *arguments: Any, **named: Any) -> Any:
-        watch.dataset(dataset)
-        return original(self, dataset, *arguments, **named)
+    @functools.wraps(original)
+    def watched(*arguments: Any, **named: Any) -> Any:
+        if _watch is not None:
+            see(_watch, *arguments, **named)
+        return original(*arguments, **named)
 
-    watched.__wrapped__ = original  # type: ignore[attr-defined]
-    setattr(cls, method, watched)
+    setattr(cls, method, unconverted(watched))
     _undo.append(lambda: setattr(cls, method, original))
 
 
