@@ -53,11 +53,12 @@ class Arm:
     that fit and its callbacks do in between; what fit does before its first step is no part of it."""
 
     def __init__(self, workload: Workload, model: Any, on: bool, *callbacks: Any, share: int = 1) -> None:
-        self.times: list[list[float]] = []
+        self.times: list[list[float]] = []  # of each step of each block
+        self.cpu: list[float] = []  # mean of each block, all threads of the process together
         self._steps = max(2, workload.steps // share) + 1
         self._model, self._data = model, workload.data()
         self._on, self._callbacks = on, list(callbacks)
-        self._starts: list[float] = []
+        self._starts: list[tuple[float, float]] = []
         self.train(1)
         self._time_starts()
 
@@ -69,7 +70,12 @@ class Arm:
         self._starts.clear()
         self.train(self._steps)
         pairs = zip(self._starts[:-1], self._starts[1:], strict=True)
-        self.times.append([after - before for before, after in pairs])
+        self.times.append([after[0] - before[0] for before, after in pairs])
+        self.cpu.append((self._starts[-1][1] - self._starts[0][1]) / (len(self._starts) - 1))
+
+    def forget(self) -> None:
+        self.times.clear()
+        self.cpu.clear()
 
     def _time_starts(self) -> None:
         inner = self._model.train_function
@@ -79,7 +85,7 @@ class Arm:
         arms = [self]
 
         def train_function(*args: Any) -> Any:
-            now = time.perf_counter()
+            now = (time.perf_counter(), time.process_time())
             for arm in arms:
                 arm._starts.append(now)
             return inner(*args)
@@ -110,10 +116,11 @@ def main() -> None:
         for arm in arms.values():
             arm.block()
             if number == 0:
-                arm.times.clear()  # the first round warms up
+                arm.forget()  # the first round warms up
     variables = [v.value for v in (*watched.weights, *watched.optimizer.variables)]
     document = {
         "times": {name: arm.times for name, arm in arms.items()},
+        "cpu": {name: arm.cpu for name, arm in arms.items()},
         "tensors": len(variables),
         "bytes": sum(int(v.shape.num_elements()) * int(v.dtype.size) for v in variables),
     }
