@@ -22,6 +22,8 @@ ZOO = Path(__file__).parent.parent / "zoo"
 WATCHED = """
 import atexit, json, os, runpy, sys
 import wrapt
+from twinrun.controls.launch import install
+install(None)  # see who seeds what, from the first line on, as a twin does
 
 @wrapt.when_imported("tensorflow")
 def _(module):

@@ -209,6 +209,23 @@ def a_seed_that_comes_after_the_pipeline_is_found_to_be_too_late() -> None:
     assert [one.code for one in found] == ["TW106", "TW106"]
 
 
+def in_a_process_watched_from_its_start_an_unseeded_python_stream_is_known() -> None:
+    from twinrun.controls.session import current
+
+    ds = D.range(9).map(lambda x: tf.py_function(pipelines.jittered, [tf.cast(x, tf.float64)], tf.float64))
+    assert twinrun.audit(ds).findings == ()  # here nobody knows
+    session = current()
+    before = session.launched, session.watching, dict(session.seedings)
+    try:
+        session.launched = session.watching = True
+        session.seedings.pop("python-random", None)
+        assert [one.code for one in twinrun.audit(ds).findings] == ["TW204"]
+        session.seeded("python-random", 3)
+        assert twinrun.audit(ds).findings == ()
+    finally:
+        session.launched, session.watching, session.seedings = before
+
+
 def op_determinism_takes_races_and_lost_order_away() -> None:
     ds = D.range(9).map(lambda x: tf.random.uniform([], seed=1), num_parallel_calls=4, deterministic=False)
     assert [one.code for one in twinrun.audit(ds).findings] == ["TW202", "TW203"]

@@ -66,7 +66,7 @@ def element_rng_gives_each_element_of_a_loader_its_own_numbers() -> None:
 
 
 def one_worker_is_found_only_while_numpy_is_not_seeded() -> None:
-    from twinrun.adapters.tensorflow.data.judge import numpy_is_seeded
+    from twinrun.adapters.tensorflow.data.seeding import numpy_is_seeded
 
     if not numpy_is_seeded():
         assert _codes(Noisy()) == ["TW102"]

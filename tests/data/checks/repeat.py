@@ -298,3 +298,27 @@ def auto_sharded_workers_share_a_repeatable_dataset_out_cleanly() -> None:
     )
     audit = audit_shards(twinrun.repeatable(files, seed=1), workers=2)
     assert audit.clean and audit.whole == 30
+
+
+def streams_that_a_ledger_has_wrapped_are_known_and_redirected_too() -> None:
+    from twinrun.adapters.tensorflow.data.hostcode import host_draws
+
+    restore_global_streams()
+    original, noted = np.random.rand, []
+
+    def rand(*sizes: int) -> Any:
+        noted.append(sizes)
+        return original(*sizes)
+
+    rand.__module__ = "numpy.random"
+    np.random.rand = rand
+    try:
+        assert [draw.kind for draw in host_draws(pipelines.noisy)] == ["stream"]
+        streams = [
+            _values(twinrun.repeatable(pipelines.RACING["numpy_in_parallel_map"](calls), seed=1))
+            for calls in (1, 4)
+        ]
+        assert streams[0] == streams[1] and noted == []
+    finally:
+        restore_global_streams()
+        np.random.rand = original

@@ -79,13 +79,16 @@ def redirect_global_streams() -> None:
     with _lock:
         if _redirected:
             return
-        for name, value in list(vars(np.random).items()):
-            if isinstance(getattr(value, "__self__", None), np.random.RandomState):
-                _redirect(np.random, name, value, _numpy_stream)
+        for module, stream, make in (
+            (np.random, np.random.RandomState, _numpy_stream),
+            (random, random.Random, _python_stream),
+        ):
+            # By name, not by what they are bound to: a ledger of draws may have put its own in their place.
+            for name, value in list(vars(module).items()):
+                public = hasattr(stream, name) and not name.startswith("_")
+                if public and callable(value) and not isinstance(value, type):
+                    _redirect(module, name, value, make)
         _redirect(np.random, "default_rng", np.random.default_rng, None)
-        for name, value in list(vars(random).items()):
-            if getattr(value, "__self__", None) is random._inst:
-                _redirect(random, name, value, _python_stream)
 
 
 def restore_global_streams() -> None:

@@ -20,6 +20,7 @@ from twinrun.launch.sites import is_users
 
 _DEPTH = 8
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
+_ENTROPY = {("posix", "urandom"), ("nt", "urandom"), ("uuid", "uuid4"), ("uuid", "uuid1")}
 _NO_MEANING = {"CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "RESUME", "NOP"}
 
 
@@ -36,6 +37,7 @@ class HostDraw:
     what: str
     file: str
     line: int
+    stream: str = ""  # which global stream: numpy, python, tensorflow
 
     def __str__(self) -> str:
         return f"{self.what} ({self.file}:{self.line})"
@@ -130,9 +132,9 @@ class _Reader:
                 inner = _Frame(frame.names, {**frame.free, **frame.local}, {})
                 yield from self._code(one.argval, inner, depth)
             if frame.load(one, following) and frame.value is not _UNKNOWN:
-                kind = draw_kind(frame.value, _is_bare_call(following))
-                if kind is not None:
-                    yield HostDraw(kind, frame.label, code.co_filename, line)
+                found = draw_kind(frame.value, _is_bare_call(following))
+                if found is not None:
+                    yield HostDraw(found[0], frame.label, code.co_filename, line, found[1])
                 else:
                     yield from self._follow(frame.value, depth)
 
@@ -157,47 +159,51 @@ def _function_and_self(value: Any) -> tuple[Any, Any]:
     return (function, bound) if isinstance(function, FunctionType) else (None, bound)
 
 
-def draw_kind(value: Any, bare_call: bool = False) -> str | None:
-    """What kind of draw a call of this object is, or None when it is none."""
+def draw_kind(value: Any, bare_call: bool = False) -> tuple[str, str] | None:
+    """(kind, stream) of the draw that a call of this object is, or None when it is none."""
     import random
 
     import numpy as np
 
     owner = getattr(value, "__self__", None)
-    if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
-        return "shared"
-    if isinstance(owner, np.random.RandomState):
-        return "stream" if owner is _numpys_stream() else "shared"
-    if isinstance(owner, np.random.Generator):
-        return "shared"
-    if isinstance(owner, random.Random):
-        return (
-            "stream"
-            if owner is random._inst
-            else ("entropy" if isinstance(owner, random.SystemRandom) else "shared")
-        )
+    if owner is _numpys_stream():
+        return "stream", "numpy"
+    if owner is random._inst:
+        return "stream", "python"
+    if isinstance(owner, random.SystemRandom):
+        return "entropy", ""
+    generators = (np.random.Generator, np.random.RandomState, random.Random)
+    if isinstance(value, generators) or isinstance(owner, generators):
+        return "shared", ""
     if _makes_generators(value):
-        return "unseeded" if bare_call else None
-    module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
-    if (module, name) in {
-        ("posix", "urandom"),
-        ("nt", "urandom"),
-        ("uuid", "uuid4"),
-        ("uuid", "uuid1"),
-    } or module == "secrets":
-        return "entropy"
-    if name == "element_rng" and module.startswith("twinrun."):
-        return "element"
-    if (
-        module.endswith(("ops.random_ops", "ops.random_crop_ops"))
-        and module.startswith("tensorflow.")
-        and callable(value)
-    ):
-        return "stream"
-    if (
-        getattr(value, "__redirected__", None) is not None
-    ):  # np.random.rand and its like, once redirected by element.py
+        return ("unseeded", "") if bare_call else None
+    if hasattr(value, "__redirected__"):  # np.random.rand and its like, once redirected by element.py
         return draw_kind(value.__redirected__, bare_call)
+    return _kind_by_name(value)
+
+
+def _kind_by_name(value: Any) -> tuple[str, str] | None:
+    module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
+    if (module, name) in _ENTROPY or module == "secrets":
+        return "entropy", ""
+    if name == "element_rng" and module.startswith("twinrun."):
+        return "element", ""
+    if module.startswith("tensorflow.") and module.endswith(("ops.random_ops", "ops.random_crop_ops")):
+        return ("stream", "tensorflow") if callable(value) else None
+    stream = _wrapped_stream(value, module, name)
+    return None if stream is None else ("stream", stream)
+
+
+def _wrapped_stream(value: Any, module: str, name: str) -> str | None:
+    """The stream for which a Python function stands in, as a ledger of draws puts it there."""
+    import random
+
+    import numpy as np
+
+    if isinstance(value, FunctionType) and module == "random" and hasattr(random.Random, name):
+        return "python"
+    if isinstance(value, FunctionType) and module == "numpy.random" and hasattr(np.random.RandomState, name):
+        return "numpy"
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from twinrun.adapters.tensorflow.data.functions import FunctionFacts, HostCall
 from twinrun.adapters.tensorflow.data.graph import Pipeline, Stage
+from twinrun.adapters.tensorflow.data.seeding import unseeded_streams
 
 SHUFFLES = (
     "ShuffleDataset",
@@ -27,7 +28,7 @@ class Circumstances:
 
     deterministic: bool | None
     op_determinism: bool
-    numpy_seeded: bool
+    unseeded: frozenset[str]  # global streams that certainly nobody has seeded
     seed_is_set: bool = False
     resumes: bool = False
 
@@ -42,17 +43,10 @@ class Circumstances:
         return Circumstances(
             deterministic=options.deterministic,
             op_determinism=bool(config.is_op_determinism_enabled()),
-            numpy_seeded=numpy_is_seeded(),
+            unseeded=unseeded_streams(),
             seed_is_set=context.global_seed() is not None,
             resumes=resumes,
         )
-
-
-def numpy_is_seeded() -> bool:
-    """Whether NumPy's global stream was seeded: seeding it forgets the entropy it was born with."""
-    import numpy as np
-
-    return getattr(np.random.mtrand._rand._bit_generator, "seed_seq", None) is None
 
 
 def judged(pipeline: Pipeline, circumstances: Circumstances) -> tuple[Stage, ...]:
@@ -130,7 +124,7 @@ def _host_randomness(call: HostCall, raced: bool, circumstances: Circumstances) 
         return "unknown"
     if kinds & {"stream", "shared"} and raced:
         return "racing"
-    if kinds & {"unseeded", "entropy"} or ("stream" in kinds and unseeded_numpy(call, circumstances)):
+    if kinds & {"unseeded", "entropy"} or draws_unseeded(call, circumstances):
         return "unseeded"
     if kinds & {"stream", "shared"}:
         return "unknown"  # it depends on whether that stream was seeded, and on who else draws from it
@@ -139,11 +133,9 @@ def _host_randomness(call: HostCall, raced: bool, circumstances: Circumstances) 
     return "none"
 
 
-def unseeded_numpy(call: HostCall, circumstances: Circumstances) -> bool:
-    """Whether a call draws from NumPy's global stream while nobody has seeded that."""
-    return not circumstances.numpy_seeded and any(
-        draw.kind == "stream" and "np." in f"{draw.what}." for draw in call.draws
-    )
+def draws_unseeded(call: HostCall, circumstances: Circumstances) -> bool:
+    """Whether a call draws from a global stream that certainly nobody has seeded."""
+    return any(draw.kind == "stream" and draw.stream in circumstances.unseeded for draw in call.draws)
 
 
 def _worst(found: list[str]) -> str:

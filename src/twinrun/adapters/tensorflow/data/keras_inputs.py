@@ -11,12 +11,16 @@ from twinrun.adapters.tensorflow.data.data_audit import DataAudit, audit_dataset
 from twinrun.adapters.tensorflow.data.functions import FunctionFacts, HostCall
 from twinrun.adapters.tensorflow.data.graph import Stage
 from twinrun.adapters.tensorflow.data.hostcode import HostDraw, host_draws, undecorated
-from twinrun.adapters.tensorflow.data.judge import numpy_is_seeded
+from twinrun.adapters.tensorflow.data.seeding import numpy_is_seeded, unseeded_streams
 from twinrun.adapters.tensorflow.data.sites import Site, callable_site
 from twinrun.errors import UsageError
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
 
+_STREAMS = {
+    "numpy": ("TW102", "NumPy's", "np.random.seed(42) at the start"),
+    "python": ("TW101", "Python's", "random.seed(42) at the start"),
+}
 _FOR_EACH = (
     "rng = twinrun.element_rng(index, seed=42, epoch=self.epoch) inside __getitem__, and draw from that"
 )
@@ -150,20 +154,20 @@ def _loader_findings(
     if kinds & {"unseeded", "entropy"}:
         message = f"{name}.__getitem__ draws randomness that nobody seeded"
         return "unseeded", [_found("TW204", site, message, [f"it draws from {drawn}"], _FOR_EACH)]
-    if _draws_unseeded_numpy(draws):
-        message = f"{name}.__getitem__ draws from NumPy's global stream, which was not seeded"
-        return "unseeded", [
-            _found("TW102", site, message, [f"it draws from {drawn}"], "np.random.seed(42) at the start")
-        ]
+    unseeded = _unseeded_in(draws)
+    if unseeded is not None:
+        code, whose, fix = _STREAMS[unseeded]
+        message = f"{name}.__getitem__ draws from {whose} global stream, which was not seeded"
+        return "unseeded", [_found(code, site, message, [f"it draws from {drawn}"], fix)]
     if kinds & {"stream", "shared"}:
         return "unknown", []
     return ("seeded" if "element" in kinds else "none"), []
 
 
-def _draws_unseeded_numpy(draws: tuple[HostDraw, ...]) -> bool:
-    return not numpy_is_seeded() and any(
-        draw.kind == "stream" and ("np." in draw.what or "numpy" in draw.what) for draw in draws
-    )
+def _unseeded_in(draws: tuple[HostDraw, ...]) -> str | None:
+    """A global stream that is drawn from and that certainly nobody has seeded."""
+    unseeded = unseeded_streams()
+    return next((draw.stream for draw in draws if draw.kind == "stream" and draw.stream in unseeded), None)
 
 
 def _image_iterator(loader: Any) -> DataAudit:
@@ -231,7 +235,7 @@ def _generator(generator: Any) -> DataAudit:
     drawn = ", ".join(str(draw) for draw in draws if draw.kind != "element")
     findings: list[Finding] = []
     randomness = "unknown" if kinds & {"stream", "shared"} else "seeded" if "element" in kinds else "none"
-    if kinds & {"unseeded", "entropy"} or _draws_unseeded_numpy(draws):
+    if kinds & {"unseeded", "entropy"} or _unseeded_in(draws) is not None:
         randomness = "unseeded"
         message = f"the generator {name}() draws Python randomness that nobody seeded"
         line = Site(draws[0].file, draws[0].line)

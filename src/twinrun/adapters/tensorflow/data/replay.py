@@ -273,7 +273,7 @@ def _is_passed_on(body: Any, number: int) -> bool:
 
 def _is_unreachable(draw: HostDraw) -> bool:
     """A function that was taken out of its module (`from numpy.random import rand`) cannot be redirected."""
-    return draw.kind == "stream" and ("." not in draw.what or draw.what.startswith("tf."))
+    return draw.kind == "stream" and ("." not in draw.what or draw.stream == "tensorflow")
 
 
 def _as_list(value: Any) -> list[Any]:

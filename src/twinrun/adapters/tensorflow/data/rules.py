@@ -14,7 +14,7 @@ from twinrun.adapters.tensorflow.data.judge import (
     RANDOM_SOURCES,
     SHUFFLES,
     Circumstances,
-    unseeded_numpy,
+    draws_unseeded,
 )
 from twinrun.adapters.tensorflow.data.sites import Site
 from twinrun.findings.catalogue import finding
@@ -246,7 +246,7 @@ def _host(stage: Stage, circumstances: Circumstances) -> Iterator[Finding]:
                 yield _host_finding(
                     stage, call, f"parallel calls of {call.name}() share one Python random stream"
                 )
-            elif kinds & {"unseeded", "entropy"} or unseeded_numpy(call, circumstances):
+            elif kinds & {"unseeded", "entropy"} or draws_unseeded(call, circumstances):
                 yield _host_finding(stage, call, f"{call.name}() draws Python randomness that nobody seeded")
 
 
