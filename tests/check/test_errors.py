@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -232,7 +233,7 @@ def test_what_is_no_recording_at_all(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     program, file = write(tmp_path, PROBE), write(tmp_path, "x", "file")
-    for place in (file / "below", Path("/proc/nowhere"), file):
+    for place in (file / "below", Path("/proc/nowhere"), Path("/sys/nowhere"), file):
         message = refused(twinrun("check", "--dir", place, program))
         assert str(place) in message and "hint:" in message
     assert "cannot write" in refused(twinrun("run", "--dir", file / "below", program))
@@ -280,6 +281,37 @@ def test_a_disk_that_is_full_from_the_start(tmp_path: Path, size: int) -> None:
     assert answer.code == 2
     told = answer.message + answer.out
     assert "cannot" in told and str(tmp_path / "out") in told
+    assert len(told.strip().splitlines()) <= 4
+
+
+def test_a_disk_that_fills_up_with_values(tmp_path: Path) -> None:
+    """Keeping the tensors themselves takes room as well, and the program must not notice when it ends."""
+    program = write(
+        tmp_path, "import numpy as np, twinrun\ntwinrun.probe('x', np.zeros(100_000))\nprint('went on')"
+    )
+    answer = limited(300_000, "run", "--keep-values", "--output-format", "json", program)
+    assert answer.code == 2 and "could not be watched" in answer.document["reason"]
+    assert (Path(answer.document["recording"]) / "stdout.txt").read_text() == "went on\n"
+
+
+@pytest.mark.parametrize("pages", [1, 2, 4, 8, 12, 16, 24])
+def test_a_disk_that_is_really_full(tmp_path: Path, pages: int) -> None:
+    """Wherever the room ends: at the first file, at the recording, at the manifest of its end."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={pages * 4096}", "tmpfs", str(disk)]
+    if (
+        shutil.which("mount") is None
+        or subprocess.run(mount, capture_output=True, check=False).returncode != 0
+    ):
+        pytest.skip("only who may mount can have a disk as small as this")
+    try:
+        answer = twinrun("check", "--no-diagnose", "--dir", disk / "out", write(tmp_path, PROBE))
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+    told = answer.message + answer.out
+    assert answer.code == 2
+    assert re.search("No space left|is full|disk I/O error", told), told
     assert len(told.strip().splitlines()) <= 4
 
 

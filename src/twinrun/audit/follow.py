@@ -11,6 +11,7 @@ from twinrun.audit.marks import NONE
 from twinrun.audit.program import Module, Problem, Sources
 from twinrun.audit.values import Thing, plain
 from twinrun.audit.world import LIBRARY_BUDGET, Frame, World
+from twinrun.audit.worth import may_bring_in, names_that_vary
 
 _ROUNDS = 4
 """A function that is followed may define others: so often are those looked for."""
@@ -34,23 +35,6 @@ def follow_program(sources: Sources, entry: Module, arguments: tuple[str, ...] |
     return world
 
 
-def worth_following(sources: Sources, module: Module) -> bool:
-    """Whether a program can hold a finding: something in it, or in a module of its own, trains."""
-    return any(each.may_train for each in sources.closure(module, sources.roots(module)))
-
-
-def worth_looking_into(sources: Sources, module: Module) -> bool:
-    """The same for a file that others call: something varies, and something trains, in it or in a module of
-    the program that it imports."""
-    near = [module]
-    roots = sources.roots(module)
-    for name in module.imports:
-        found = sources.find(name, roots) or sources.find(name.rpartition(".")[0], roots)
-        if found is not None:
-            near.append(found)
-    return any(each.may_vary for each in near) and any(each.may_train for each in near)
-
-
 def follow_library(sources: Sources, module: Module, world: World | None = None) -> World:
     """Follow every function and class of a file that others call, each on its own.
 
@@ -61,9 +45,12 @@ def follow_library(sources: Sources, module: Module, world: World | None = None)
     world.limit = world.work + LIBRARY_BUDGET
     try:
         frame = scope.module_frame(world, module)
+        names = names_that_vary(sources, module)
         for function in _roots(world, module):
-            world.start_root()
             made = function.owner
+            if not may_bring_in(module, function.node if made is None else made.node, names):
+                continue
+            world.start_root()
             if made is None:
                 _enter(world, frame, function)
                 world.settle()

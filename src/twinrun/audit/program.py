@@ -22,15 +22,7 @@ _ACTIVE_PACKAGES = frozenset(
     {"random", "numpy", "tensorflow", "keras", "tf_keras", "os", "time", "datetime", "uuid", "secrets"}
     | {"twinrun", "sklearn", "pandas", "scipy", "glob", "pathlib"}
 )
-# What a file must hold for something that varies to come in there, whoever calls it.
-_SOURCES = re.compile(
-    rb"default_rng|RandomState|Random\(|SeedSequence|from_non_deterministic|global_generator|listdir|ListDirectory"
-    rb"|scandir|glob\b|iterdir|walk\(|\bset\(|frozenset\(|\bhash\(|urandom|secrets|uuid|getpid|time\(|datetime"
-    rb"|perf_counter|monotonic|deterministic|num_parallel_calls|shuffle_files|cache\(|MirroredStrategy"
-    rb"|\{\s*['\"][^:{}]*[,}]|\{[^:{}'\"]*\sfor\s[^:{}]*\}"  # a set of strings, a set comprehension
-)
-# What a file must hold for something to be trained there, or a dataset to be made.
-_SINKS = re.compile(rb"tensorflow|keras|\.fit\(|\.backward\(")
+_TEST_FILE = re.compile(r"test_.*\.py$|.*_test\.py$|conftest\.py$")
 _TRAINING_METHODS = frozenset(
     {"fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize", "gradient"}
 )
@@ -87,16 +79,6 @@ class Module:
         """Every dotted name that importing the file imports."""
         return tuple(dict.fromkeys(self.aliases.values()))
 
-    @cached_property
-    def may_vary(self) -> bool:
-        """Whether anything in the file could be an origin when it is called by others."""
-        return _SOURCES.search(self.source) is not None
-
-    @cached_property
-    def may_train(self) -> bool:
-        """Whether anything in the file could be training, or feed it."""
-        return _SINKS.search(self.source) is not None
-
     def mentions(self, word: str) -> bool:
         return word.encode() in self.source
 
@@ -128,7 +110,11 @@ class Module:
     @cached_property
     def is_entry(self) -> bool:
         """Whether it is written to be run: it has a main guard, or its module level does more than define."""
-        if self.has_main_guard or not self.quiet:
+        if self.has_main_guard:
+            return True
+        if _TEST_FILE.match(self.path.name):  # run by a test runner, which imports it
+            return False
+        if not self.quiet:
             return True
         return any(
             isinstance(node, ast.Call)

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from twinrun.audit.follow import follow_library, follow_program, worth_following, worth_looking_into
+from twinrun.audit.follow import follow_library, follow_program
 from twinrun.audit.program import Module, Problem, Sources, project_folders, python_files, shown_path
 from twinrun.audit.report import Reported, fold, reported
 from twinrun.audit.world import World
+from twinrun.audit.worth import worth_following, worth_looking_into
 from twinrun.errors import ProgramNotFound
 from twinrun.findings.finding import Finding
 from twinrun.findings.fixes import Fix, propose
@@ -67,7 +68,8 @@ def _program(sources: Sources, path: Path, arguments: tuple[str, ...] | None) ->
 def _folder(sources: Sources, folder: Path) -> Iterator[World]:
     read = (sources.read(path) for path in python_files(folder))
     modules = [module for module in read if module is not None]
-    imported = {name for module in modules for name in module.imports}
+    names = {name for module in modules for name in module.imports}
+    imported = names | {name.rpartition(".")[0] for name in names}  # `from module import name`
     for module in modules:
         started = module.has_main_guard or (module.is_entry and module.name not in imported)
         if started and worth_following(sources, module):

@@ -28,7 +28,7 @@ PROGRAM_BUDGET = 400_000
 LIBRARY_BUDGET = 4_000
 """The same for one function or class of a file that others call."""
 PROGRAM_DEPTH = 30
-LIBRARY_DEPTH = 4
+LIBRARY_DEPTH = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,8 +152,8 @@ class Judge:
 
 
 def _dumped(witness: Witness, keys: list[Key], step: int) -> dict[Key, Any]:
-    folder = witness.folder / "tensors"
-    folder.mkdir(exist_ok=True)
-    file = folder / f"step-{step:06d}.safetensors"
+    """What a twin writes down for us, or a recording has kept. Nothing, where there is no room for it."""
+    file = witness.folder / "tensors" / f"step-{step:06d}.safetensors"
     answer = witness.ask("dump", entries=[list(key) for key in keys], file=str(file))
-    return read_dump(file) if "written" in answer and file.is_file() else {}
+    kept = Path(answer.get("file", file))
+    return read_dump(kept) if "written" in answer and kept.is_file() else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,8 +34,7 @@ class RecordedTwin:
         kept = values_file(self.folder, self.seq)
         if what != "dump" or not kept.is_file():
             return {"error": "this recording keeps digests and no values"}
-        shutil.copyfile(kept, details["file"])
-        return {"written": details["entries"], "gone": []}
+        return {"written": details["entries"], "gone": [], "file": str(kept)}
 
     def go(self) -> None:
         """A recording waits for nobody."""

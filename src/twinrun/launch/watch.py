@@ -89,16 +89,16 @@ class Watch:
             self._clock = now
             try:
                 self._writer.write(frame)
+                self._held = blocks
+                if self.spec.keep_values:
+                    self._keep_values()
                 self._channel.send_frame(frame)
-            except TwinrunError as problem:
-                self.trouble(problem)
-                return
-            except OSError:  # the parent is gone; the lifeline will end this process
+            except ConnectionError:  # the parent is gone; the lifeline will end this process
                 self.alive = False
                 return
-            self._held = blocks
-            if self.spec.keep_values:
-                self._keep_values()
+            except Exception as problem:  # the program goes on: what befalls us is no concern of its own
+                self.trouble(problem)
+                return
             self.frames += 1
             if self.frames == 1 and self.spec.experiment.get("jostle"):
                 from twinrun.launch.jostle import jostle
@@ -174,6 +174,7 @@ class Watch:
                     gone.append(key)
                 else:
                     tensors[key] = array
+        Path(question["file"]).parent.mkdir(exist_ok=True)
         write_dump(Path(question["file"]), tensors)
         return {"written": [list(key) for key in tensors], "gone": [list(key) for key in gone]}
 
@@ -182,7 +183,6 @@ class Watch:
         from twinrun.launch.recorded import values_file
 
         file = values_file(Path(self.spec.folder), self.frames)
-        file.parent.mkdir(exist_ok=True)
         layout = _layout(self._held)
         self._dump({"entries": list(zip(layout.phases, layout.names, strict=True)), "file": str(file)})
 

@@ -26,7 +26,9 @@ def as_junit(result: CheckResult) -> str:
     if failed or undecided:
         kind = result.findings[0].code if result.findings else result.verdict
         problem = ElementTree.SubElement(
-            case, "failure" if failed else "error", {"message": _safe(text.splitlines()[0]), "type": _safe(kind)}
+            case,
+            "failure" if failed else "error",
+            {"message": _safe(text.splitlines()[0]), "type": _safe(kind)},
         )
         problem.text = _safe(text)
     else:

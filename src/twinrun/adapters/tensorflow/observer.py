@@ -81,6 +81,7 @@ class Observer:
         self.scope = 0  # inside a framework's own training call (fit)
         self.outermost: Call | None = None
         self.elements = 0
+        self._iterators: dict[int, weakref.ref[Any]] = {}  # by pending block: where it was drawn from
         self._kept_bytes = 0
         self._updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
         self._stack = threading.local()
@@ -247,7 +248,7 @@ class Observer:
         self.pending_graph = [pair for pair in self.pending_graph if pair[1].phase != "probe"]
         return found
 
-    def drew(self, element: Any) -> None:
+    def drew(self, element: Any, iterator: Any) -> None:
         """An element was drawn from a dataset, eagerly. A program may draw very many before it trains, or never train:
         all are compared, but not all are kept."""
         self.elements += 1
@@ -260,7 +261,9 @@ class Observer:
         if not self.pending:
             self._kept_bytes = 0
         self._kept_bytes += size_of_block(drawn)
-        self.pending.append(drawn if self._kept_bytes < _KEPT_BYTES else replace(drawn, read=None))
+        kept = drawn if self._kept_bytes < _KEPT_BYTES else replace(drawn, read=None)
+        self.pending.append(kept)
+        self._iterators[id(kept)] = weakref.ref(iterator)
 
     def fed(self, inputs: Any) -> None:
         """Something was handed to a layer, eagerly. An array under a tape is a batch; a tensor may be an intermediate."""
@@ -290,11 +293,12 @@ class Observer:
                 )
 
     def _take(self, fed: list[tuple[str, Any]]) -> None:
-        """What was pending belongs to the update that was just made. Where the training call was handed tensors,
-        those are its batch, and what was iterated elsewhere (validation, say) is not."""
+        """What was pending belongs to the update that was just made. Where the training call was handed tensors, or
+        drew some itself, those are its batch, and what was iterated elsewhere (validation, a look at the data) is not."""
         given = _named_block(fed)
+        elsewhere = given is not None or bool(self.pending_graph)
         for one in self.pending:
-            if given is None or one.phase != "batch":
+            if one.phase != "batch" or not (elsewhere or self._is_over(one)):
                 self.watch.add(one)
         # Replicas draw at the same time: the place in the graph gives them an order, their arrival does not.
         for _, one in sorted(self.pending_graph, key=lambda drawn: drawn[0]):
@@ -302,6 +306,12 @@ class Observer:
         if given is not None:
             self.watch.add(given)
         self.pending, self.pending_graph = [], []
+        self._iterators.clear()
+
+    def _is_over(self, drawn: Block) -> bool:
+        """Drawn in a loop that has ended since: a look at the data, or a validation. The loop that trains goes on."""
+        iterator = self._iterators.get(id(drawn))
+        return iterator is not None and iterator() is None
 
     def _outputs(self, result: Any) -> None:
         for one in output_blocks(result):
@@ -314,6 +324,9 @@ class Observer:
         for what the program's callbacks may do to the weights after it."""
         self.steps.close()
         self.steps.about_to_update(())
+        self.pending = [
+            one for one in self.pending if one.phase != "batch"
+        ]  # iterated before, and not by this call
         self.scope += 1
         try:
             logs = original()

@@ -112,7 +112,7 @@ def _next(observer: Observer) -> Callable[..., Any]:
             element = original(self)
             if observer.watch.alive:
                 try:
-                    _drew(observer, element)
+                    _drew(observer, element, self)
                 except Exception as problem:
                     observer.watch.trouble(problem)
             return element
@@ -122,9 +122,9 @@ def _next(observer: Observer) -> Callable[..., Any]:
     return wrap
 
 
-def _drew(observer: Observer, element: Any) -> None:
+def _drew(observer: Observer, element: Any, iterator: Any) -> None:
     if context.executing_eagerly():
-        observer.drew(element)
+        observer.drew(element, iterator)
     elif not loops.drew(element):
         named = [
             (name, leaf) for name, leaf in leaves(element) if leaf.dtype not in (tf.variant, tf.resource)
