@@ -1,4 +1,4 @@
-"""How each dataset class of TensorFlow is written down as a raw op. Seen to hold on TensorFlow 2.21."""
+"""How each dataset class of TensorFlow is written down as a raw op. Seen on TensorFlow 2.18 and 2.21."""
 
 from __future__ import annotations
 
