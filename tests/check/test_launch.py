@@ -186,6 +186,33 @@ def test_a_program_that_leaves_by_os_exit_is_seen_to_its_end(tmp_path: Path) -> 
     assert check(program).document["verdict"] == "repeats"
 
 
+AGAIN = """
+import os, sys
+if os.environ.get("PYTHONHASHSEED") != "0":
+    os.environ["PYTHONHASHSEED"] = "0"
+    os.EXEC
+import twinrun
+print(os.getpid() == int(os.environ.setdefault("PID", str(os.getpid()))), sys.argv[1:], os.environ.get("PYTHONPATH"))
+twinrun.probe("order", [hash(word) for word in sys.argv])
+"""
+
+
+@pytest.mark.parametrize(
+    "how", ["execv(sys.executable, [sys.executable, *sys.argv])", "execlp(sys.executable, sys.executable, *sys.argv)",
+            "execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, 'PYTHONPATH': '/else'})"],
+)  # fmt: skip
+def test_a_program_that_starts_itself_anew_is_followed(tmp_path: Path, how: str) -> None:
+    program = write(tmp_path, AGAIN.replace("EXEC", how))
+    answer = check(program, arguments=["a", "b"])
+    assert answer.document["verdict"] == "repeats", answer.document["reason"]
+    assert outputs(answer.document) == [python(program, "a", "b").out] * 2
+
+
+def test_a_program_that_turns_into_another_is_not_judged(tmp_path: Path) -> None:
+    program = write(tmp_path, "import os\nos.execlp('true', 'true')")
+    assert (check(program).code, twinrun("run", program).code) == (2, 0)
+
+
 def test_the_interpreter_is_the_one_that_twinrun_runs_under(tmp_path: Path) -> None:
     assert {twin["executable"] for twin in seen_by_twins(check(write(tmp_path, LOOK)))} == {sys.executable}
     assert environment()["TF_CPP_MIN_LOG_LEVEL"] == "3"

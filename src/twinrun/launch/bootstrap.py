@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from twinrun.errors import TwinrunError
 from twinrun.launch.channel import TROUBLE, Channel
+from twinrun.launch.reexec import follow_exec
 from twinrun.launch.spec import Spec
 from twinrun.launch.watch import Watch, activate, describe
 
@@ -23,6 +24,8 @@ def start(spec_file: str) -> None:
     _restore_environment(spec)
     _die_with_parent(spec.lifeline_fd)
     channel = Channel(socket.socket(fileno=spec.channel_fd))
+    for left in Path(spec.folder).glob("steps.sqlite*"):
+        left.unlink()  # by this very process, before it started itself anew
     try:
         watch = activate(Watch(spec, channel))
     except (TwinrunError, OSError) as problem:  # no room, or no permission, for a recording
@@ -30,6 +33,7 @@ def start(spec_file: str) -> None:
         return
     os.register_at_fork(after_in_child=watch.leave_to_parent)
     _see_abrupt_exit(watch)
+    follow_exec(watch, spec, spec_file)
     sys.excepthook = watch.excepthook(sys.excepthook)
     if spec.varied:
         from twinrun.launch.vary import install as vary

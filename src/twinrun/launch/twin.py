@@ -15,12 +15,11 @@ from typing import Any
 from twinrun.errors import CannotWrite
 from twinrun.launch import channel as wire
 from twinrun.launch.program import Program
-from twinrun.launch.spec import VARIABLE, Spec
+from twinrun.launch.reexec import entrance
+from twinrun.launch.spec import Spec
 from twinrun.launch.stdin import StdinCopy
 from twinrun.recording.frame import Frame
 from twinrun.recording.manifest import read_manifest
-
-_INJECT = str(Path(__file__).parent / "inject")
 
 
 class Twin:
@@ -195,7 +194,4 @@ def _masked(arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 def _environment(spec_file: Path, extra: Mapping[str, str]) -> dict[str, str]:
     environment = {**os.environ, **extra}
-    before = environment.get("PYTHONPATH")
-    environment["PYTHONPATH"] = _INJECT if not before else os.pathsep.join((_INJECT, before))
-    environment[VARIABLE] = str(spec_file)
-    return environment
+    return {**environment, **entrance(str(spec_file), environment.get("PYTHONPATH"))}
