@@ -72,8 +72,9 @@ def audit_result(program: str, source: SourceAudit, datasets: Iterable[Finding] 
         read = found.get(_place(each))
         if read is None:
             found[_place(each)] = each
-        else:  # the source has the fix, the running program the proof that it is so
-            found[_place(each)] = replace(read, evidence=(*read.evidence, *each.evidence))
+        else:  # the running program knows that it is so; the source knows the line as written, and the fix
+            evidence = (*each.evidence, *read.evidence)
+            found[_place(each)] = replace(each, file=read.file, evidence=evidence, fix=read.fix or each.fix)
     ordered = sorted(found.values(), key=lambda each: (each.file or "", each.line or 0, each.code))
     return AuditResult(
         program,
