@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from twinrun.audit.names import absolute, root
 
@@ -50,6 +51,8 @@ class Module:
     shown: str
     tree: ast.Module
     source: bytes
+    remembered: dict[str, Any] = field(default_factory=dict)
+    """What others have found out about it, by their own names."""
 
     @property
     def package(self) -> str:

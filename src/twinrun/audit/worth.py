@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from typing import TypeVar
 
 from twinrun.audit.program import Module, Sources
+
+T = TypeVar("T")
 
 # What a text must hold for something that varies to come in there, whoever calls it.
 _SOURCES = re.compile(
@@ -21,7 +24,7 @@ _SINKS = re.compile(rb"tensorflow|keras|\.fit\(|\.backward\(")
 
 def worth_following(sources: Sources, module: Module) -> bool:
     """Whether a program can hold a finding: something in it, or in a module of its own, trains."""
-    return any(_SINKS.search(each.source) for each in sources.closure(module, sources.roots(module)))
+    return any(_trains(each) for each in sources.closure(module, sources.roots(module)))
 
 
 def worth_looking_into(sources: Sources, module: Module) -> bool:
@@ -33,8 +36,23 @@ def worth_looking_into(sources: Sources, module: Module) -> bool:
         found = sources.find(name, roots) or sources.find(name.rpartition(".")[0], roots)
         if found is not None:
             near.append(found)
-    varies = any(_SOURCES.search(each.source) for each in near)
-    return varies and any(_SINKS.search(each.source) for each in near)
+    varies = any(_varies(each) for each in near)
+    return varies and any(_trains(each) for each in near)
+
+
+def _varies(module: Module) -> bool:
+    return _remembered(module, "varies", lambda: _SOURCES.search(module.source) is not None)
+
+
+def _trains(module: Module) -> bool:
+    return _remembered(module, "trains", lambda: _SINKS.search(module.source) is not None)
+
+
+def _remembered(module: Module, what: str, find: Callable[[], T]) -> T:
+    if what not in module.remembered:
+        module.remembered[what] = find()
+    found: T = module.remembered[what]
+    return found
 
 
 def names_that_vary(sources: Sources, module: Module) -> frozenset[str]:
@@ -53,14 +71,16 @@ def _segment(module: Module, node: ast.stmt | ast.expr) -> bytes:
     return b"\n".join(lines[node.lineno - 1 : node.end_lineno])
 
 
-@lru_cache(maxsize=4)
 def _lines(module: Module) -> list[bytes]:
-    return module.source.splitlines()
+    return _remembered(module, "lines", module.source.splitlines)
 
 
-@lru_cache(maxsize=4096)
 def _varying_names(module: Module) -> frozenset[str]:
     """The names that a module binds to something that may vary, directly or through another such name."""
+    return _remembered(module, "varying names", lambda: _find_varying_names(module))
+
+
+def _find_varying_names(module: Module) -> frozenset[str]:
     segments = [(_bound(node), _segment(module, node)) for node in module.tree.body]
     segments = [(names, text) for names, text in segments if names]
     found: frozenset[str] = frozenset().union(*(names for names, text in segments if _SOURCES.search(text)))
@@ -85,7 +105,7 @@ def _imported_names(sources: Sources, module: Module) -> frozenset[str]:
     for alias, dotted in module.aliases.items():
         whole = sources.find(dotted, roots)
         if whole is not None:
-            varies = bool(_SOURCES.search(whole.source))
+            varies = _varies(whole)
         else:
             base, _, name = dotted.rpartition(".")
             part = sources.find(base, roots)
