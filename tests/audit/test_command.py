@@ -58,7 +58,7 @@ def test_a_clean_program_is_exit_code_0(here: Path) -> None:
     assert (ran.returncode, ran.stdout) == (0, "no findings in 1 file read\n")
 
 
-def test_what_the_datasets_have_to_say_goes_before_what_the_source_says(
+def test_what_the_datasets_have_to_say_is_put_together_with_what_the_source_says(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from click.testing import CliRunner
@@ -68,19 +68,23 @@ def test_what_the_datasets_have_to_say_goes_before_what_the_source_says(
     from twinrun.findings.catalogue import finding
 
     monkeypatch.chdir(here)
-    seen = finding("TW201", "seen in the running program", file="guilty.py", line=5, confirmed=True)
+    seen = [
+        finding("TW201", "the same", file=str(here / "guilty.py"), line=5, evidence=["seen as it ran"]),
+        finding("TW202", "another", file="guilty.py", line=4),
+    ]
     asked: list[object] = []
 
     def audit_datasets(program: str, args: tuple[str, ...], *, module: bool) -> list[object] | None:
         asked.append((program, args, module))
-        return [seen] if program == "guilty.py" else None
+        return seen if program == "guilty.py" else None
 
     monkeypatch.setattr(datasets, "audit_datasets", audit_datasets)
     ran = CliRunner().invoke(verb, ["--output-format", "json", "guilty.py", "--epochs", "2"])
     document = json.loads(ran.stdout)
     assert asked == [("guilty.py", ("--epochs", "2"), False)]
     assert document["datasets_audited"] is True
-    assert [each["message"] for each in document["findings"]] == ["seen in the running program"]
+    assert [(each["code"], each["line"]) for each in document["findings"]] == [("TW202", 4), ("TW201", 5)]
+    assert "seen as it ran" in document["findings"][1]["evidence"]
     ran = CliRunner().invoke(verb, ["clean.py"])
     assert "hint: only the source was read" in ran.stderr
     assert ran.exit_code == 0
