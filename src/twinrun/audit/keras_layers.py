@@ -70,7 +70,7 @@ def _layer(call: Call) -> Thing:
         *(total(value) for key, value in call.keywords.items() if key not in _NOT_DATA),
     )
     call.reach(frozenset(mark for mark in explicit if mark[0].code != "TW105"), f"the layer {name}")
-    marks = explicit
+    marks = explicit | calls.enter_escaping(call, call.args)  # Lambda(f)
     initialised = any(_draws_initialiser(call, key) for key in _INITIALISED.get(name, ()))
     if initialised or (_takes_a_seed(call, name) and not call.given(None, "seed")):
         marks |= keras_draw(call)
@@ -218,9 +218,18 @@ def add_weight(call: Call) -> Thing | None:
 
 
 def _variable(call: Call) -> Thing:
-    call.reach(call.marks, "a variable")
-    made = Thing("object", call.marks, path=call.path, numeric=True)
-    return made
+    marks = call.marks | calls.enter_escaping(call, call.everything)
+    call.reach(marks, "a variable")
+    return Thing("object", marks, path=call.path, numeric=True)
+
+
+def compiled(call: Call) -> Thing | None:
+    """`model.compile(loss=f)`: the model depends on what its loss and its optimizer do."""
+    receiver = call.receiver
+    if receiver is None or not (is_keras(receiver) or receiver.kind == "plain"):
+        return None
+    receiver.mark(call.marks | calls.enter_escaping(call, call.everything))
+    return plain()
 
 
 def _load_data(call: Call) -> Thing:
@@ -272,6 +281,7 @@ PREFIXES: tuple[tuple[str, Handler], ...] = (
 METHODS: dict[str, Handler] = {
     "add": add_layer,
     "add_weight": add_weight,
+    "compile": compiled,
     "add_variable": add_weight,
     "gradient": gradient,
 }

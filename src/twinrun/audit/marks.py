@@ -100,9 +100,13 @@ _UNFORESEEN = frozenset({"TW108", "TW303"})
 
 
 def as_name(marks: Marks) -> Marks:
-    """The marks of text that a clock or an identifier was written into: the name of something this very run
+    """The marks of text that a clock, a hash or an identifier was written into: the name of something this run
     makes. What is read back under such a name does not depend on it."""
-    return frozenset(mark for mark in marks if mark[0].code not in _UNFORESEEN) if marks else marks
+    return frozenset(mark for mark in marks if not _names_something_new(mark[0])) if marks else marks
+
+
+def _names_something_new(origin: Origin) -> bool:
+    return origin.code in _UNFORESEEN or (origin.code == "TW301" and origin.what.startswith("hash("))
 
 
 def by_position(marks: Marks) -> Marks:
