@@ -9,7 +9,8 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from twinrun.launch.check import CheckOptions, run_check
+from twinrun.launch.check import run_check
+from twinrun.launch.options import CheckOptions
 from twinrun.launch.program import Program
 from twinrun.recording.store import Reader
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from twinrun.compare.contract import parse_contract
 from twinrun.errors import UsageError
-from twinrun.launch.check import CheckOptions, run_check
+from twinrun.launch.check import run_check
+from twinrun.launch.options import CheckOptions
 from twinrun.launch.program import Program
 from twinrun.launch.vary import parse_variation
 from twinrun.result import CheckResult

@@ -39,7 +39,9 @@ class CheckResult:
     recordings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     output_tail: str | None = None
-    jostled: bool = False  # races were provoked
+    manner: dict[str, Any] = field(
+        default_factory=dict
+    )  # options with which it came out, beside those asked for
     ledgers: tuple[list[dict[str, Any]], ...] = field(
         default=(), repr=False
     )  # of each twin, for the diagnosis

@@ -8,7 +8,8 @@ from typing import Any
 
 from twinrun.baselines.observed import Observed, Place, from_recording, place, samples_of
 from twinrun.compare.contract import Contract
-from twinrun.launch.check import CheckOptions, Screen, run_check
+from twinrun.launch.check import run_check
+from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, RunResult, run_once
 from twinrun.launch.twin import Twin

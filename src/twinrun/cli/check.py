@@ -102,7 +102,8 @@ def checked(
     from twinrun.cli.progress import screen
     from twinrun.compare.contract import parse_contract
     from twinrun.diagnose.diagnosis import check_and_diagnose
-    from twinrun.launch.check import CheckOptions, run_check
+    from twinrun.launch.check import run_check
+    from twinrun.launch.options import CheckOptions
     from twinrun.launch.vary import parse_variation
 
     options = CheckOptions(
@@ -125,7 +126,7 @@ def checked(
 
 
 def experiment_settings(hold_still: tuple[str, ...], trace_ops: bool) -> dict[str, object]:
-    """`numpy:train.py:12` holds the draws of that line still; `dates` all dates."""
+    """`numpy:train.py:12` holds the draws of that line still."""
     from pathlib import Path
 
     from twinrun.errors import UsageError
@@ -135,9 +136,7 @@ def experiment_settings(hold_still: tuple[str, ...], trace_ops: bool) -> dict[st
     for text in hold_still:
         kind, _, place = text.partition(":")
         file, _, line = place.rpartition(":")
-        if text == "dates":
-            settings["freeze_dates"] = True
-        elif file and line.isdigit():
+        if file and line.isdigit():
             steady.append([kind, str(Path(file).absolute()), int(line)])
         else:
             raise UsageError(

@@ -162,7 +162,7 @@ def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--steps", type=click.IntRange(min=1), envvar="TWINRUN_STEPS", help="Stop after this many steps."),
             click.option("--pin", metavar="[=SEED]", envvar="TWINRUN_PIN", help="Pin every source of randomness; see `twinrun doctor`."),
             click.option("--vary", metavar="LIST", envvar="TWINRUN_VARY",
-                         help="Change between the twins what must not matter: hashseed,fileorder,threads,load,timezone or all."),
+                         help="Change between the twins what must not matter: hashseed,fileorder,threads,load,timezone,clock or all."),
             click.option("--timeout", callback=seconds, envvar="TWINRUN_TIMEOUT", metavar="TIME", help="Give up after this long (90s, 5m)."),
             click.option("--detail", is_flag=True, envvar="TWINRUN_DETAIL", help="Keep a digest of every tensor of every step."),
             click.option("--dir", "folder", metavar="FOLDER", envvar="TWINRUN_DIR", help="Where the recordings go."),

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from twinrun.launch.check import Screen
+from twinrun.launch.options import Screen
 
 if TYPE_CHECKING:
     from twinrun.compare.judge import Judge

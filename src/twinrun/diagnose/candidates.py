@@ -18,9 +18,9 @@ _SEED_OF = {"python-random": "seed:python-random", "keras-seed": "seed:python-ra
 
 # How likely each kind is, by the phase where the twins part. What is not named ranks lowest.
 _RANKS: dict[str, dict[str, int]] = {
-    "init": {"keras-seed": 10, "tf-random": 9, "numpy": 8, "python-random": 8, "generator": 8, "file": 6, "hash": 5, "entropy": 4, "listing": 4, "dates": 2, "clock": 2},
-    "batch": {"loader": 12, "order": 12, "parallel": 11, "shuffle": 10, "file": 10, "generator": 9, "numpy": 9, "python-random": 9, "listing": 9, "tf-random": 8, "hash": 6, "keras-seed": 5, "entropy": 5, "thread": 8, "thread-left-out": 2, "dates": 3, "clock": 3},
-    "later": {"tf-random": 9, "keras-seed": 9, "thread": 8, "thread-left-out": 2, "numpy": 7, "python-random": 7, "generator": 7, "file": 9, "clock": 5, "dates": 5, "entropy": 4, "hash": 3, "parallel": 3, "order": 3, "shuffle": 3, "loader": 3, "listing": 3},
+    "init": {"keras-seed": 10, "tf-random": 9, "numpy": 8, "python-random": 8, "generator": 8, "file": 6, "hash": 5, "entropy": 4, "listing": 4, "date": 2, "clock": 2},
+    "batch": {"loader": 12, "order": 12, "parallel": 11, "shuffle": 10, "file": 10, "generator": 9, "numpy": 9, "python-random": 9, "listing": 9, "tf-random": 8, "hash": 6, "keras-seed": 5, "entropy": 5, "thread": 8, "thread-left-out": 2, "date": 3, "clock": 3},
+    "later": {"tf-random": 9, "keras-seed": 9, "thread": 8, "thread-left-out": 2, "numpy": 7, "python-random": 7, "generator": 7, "file": 9, "clock": 5, "date": 5, "entropy": 4, "hash": 3, "parallel": 3, "order": 3, "shuffle": 3, "loader": 3, "listing": 3},
 }  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def candidates(evidence: Evidence, source: Source) -> list[Candidate]:
     found: list[Candidate] = []
     for candidate in _all(evidence, source, tainted):
         rank = table.get(candidate.kind, 1)
-        if tainted and candidate.kind in ("clock", "dates", "entropy", "hash"):
+        if tainted and candidate.kind in ("clock", "date", "entropy", "hash"):
             rank += 10  # a seed was set to something that differs: it came from there
         if candidate.kind == "keras-seed" and evidence.streams:
             rank += 3
@@ -56,7 +56,6 @@ def _all(evidence: Evidence, source: Source, tainted: set[str]) -> Iterator[Cand
     yield from _outside(evidence)
     yield from _stages(evidence)
     yield from _hash_order(evidence, source)
-    yield from _dates(source)
 
 
 def _streams(evidence: Evidence, kind: str) -> Iterator[Candidate]:
@@ -131,6 +130,7 @@ def _outside(evidence: Evidence) -> Iterator[Candidate]:
         ("generator", "TW103", "a random generator is made without a seed"),
         ("entropy", "TW108", "entropy of the operating system is drawn"),
         ("clock", "TW303", "the clock is read"),
+        ("date", "TW303", "the date or time is read"),
     ):
         rows = [one(pair) for pair in evidence.of(kind) if differs(pair) and one(pair)["via"] in _OWN_ROADS]
         if rows:
@@ -167,14 +167,18 @@ def _threads(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _files_and_listings(evidence: Evidence) -> Iterator[Candidate]:
-    changed = [one(pair) for pair in evidence.of("file") if differs(pair) and None not in pair]
+    read = evidence.of("file")
+    changed = [one(pair) for pair in read if differs(pair) and None not in pair]
     if changed:
         first = changed[0]
         paths = [row["what"] for row in changed]
+        beside = [
+            one(pair)["what"] for pair in read if None in pair
+        ]  # read in one run only: what the others point to
         yield Candidate(
             "TW304", "file", f"the input file {relative(first['what'])} was not the same in both runs", (),
             first["file"], first["line"], notes=tuple(f"{relative(path)} had other content" for path in paths[:4]),
-            settings={"restore": paths}, shown="with these files put back before each run",
+            settings={"restore": paths + beside}, shown="with these files put back before each run",
         )  # fmt: skip
     for a, b in evidence.of("listing"):
         if a is None or b is None or not differs((a, b)):
@@ -245,15 +249,6 @@ def _hash_order(evidence: Evidence, source: Source) -> Iterator[Candidate]:
         notes=tuple(f"{text} at {relative(f)}:{n}" for f, n, text in places[:4]),
         settings={"environment": {"PYTHONHASHSEED": "0"}}, shown="with PYTHONHASHSEED=0",
     )  # fmt: skip
-
-
-def _dates(source: Source) -> Iterator[Candidate]:
-    places = source.dates()
-    if places:
-        file, line, what = places[0]
-        yield Candidate("TW303", "dates", f"the date or time is read: {what}", (), file, line,
-                        notes=tuple(f"{text} at {relative(f)}:{n}" for f, n, text in places[:4]),
-                        settings={"freeze_dates": True}, shown="with the date held still")  # fmt: skip
 
 
 def _site(row: Row) -> Site:

@@ -12,7 +12,8 @@ from twinrun.diagnose.search import Search
 from twinrun.diagnose.source import Source
 from twinrun.diagnose.variations import blame_variation
 from twinrun.findings.finding import Finding
-from twinrun.launch.check import CheckOptions, Screen, run_check
+from twinrun.launch.check import run_check
+from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.vary import NO_VARIATION
 from twinrun.result import DIVERGES, CheckResult
 
@@ -36,6 +37,8 @@ def check_and_diagnose(
 def diagnose(
     options: CheckOptions, result: CheckResult, evidence: Evidence, screen: Screen, budget: float
 ) -> CheckResult:
+    # What showed only one after the other, or when it was provoked, is looked for in the same manner.
+    options = replace(options, **result.manner)
     lab = _laboratory(options, result, evidence, screen, budget)
     source = Source(
         options.program, {row["file"] for pair in evidence.rows for row in pair if row is not None}
@@ -56,8 +59,7 @@ def _laboratory(
     options: CheckOptions, result: CheckResult, evidence: Evidence, screen: Screen, budget: float
 ) -> Laboratory:
     folder = Path(result.recordings[0]).parent / "experiments" if result.recordings else Path("experiments")
-    # What showed only when it was provoked is provoked in the experiments too.
-    plain = replace(options, runs=2, detail=False, folder=None, jostle=result.jostled)
+    plain = replace(options, runs=2, detail=False, folder=None, inquiry=True)
     return Laboratory(plain, screen, budget, folder, steps=evidence.first.step + MARGIN)
 
 

@@ -73,5 +73,5 @@ def one(pair: tuple[Row | None, Row | None]) -> Row:
     return row
 
 
-def _key(row: Row) -> tuple[str, str, int]:
-    return (row["kind"], row["file"], row["line"])
+def _key(row: Row) -> tuple[str, str, int, str]:
+    return (row["kind"], row["file"], row["line"], row["what"] if row["kind"] == "file" else "")

@@ -14,7 +14,8 @@ from typing import Any
 from twinrun.diagnose.candidate import Candidate, combined
 from twinrun.diagnose.candidates import relative
 from twinrun.diagnose.evidence import Evidence, Traces, evidence_of, op_traces
-from twinrun.launch.check import CheckOptions, Screen, run_check
+from twinrun.launch.check import run_check
+from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.vary import NO_VARIATION, Variation
 from twinrun.result import DIVERGES, REPEATS, CheckResult
 
@@ -158,8 +159,6 @@ def command(options: CheckOptions) -> str:
     words += ["twinrun", "check", "--no-diagnose"]
     for kind, file, line in experiment.get("steady", []):
         words += ["--hold-still", f"{kind}:{relative(file)}:{line}"]
-    if experiment.get("freeze_dates"):
-        words += ["--hold-still", "dates"]
     if experiment.get("trace_ops"):
         words.append("--trace-ops")
     if options.variation.names:

@@ -1,4 +1,4 @@
-"""The program's own source, read for what no ledger can see: iteration over sets, hash(), and dates."""
+"""The program's own source, read for what no ledger can see: iteration over sets, and hash()."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from twinrun.launch.program import Program
 
 Place = tuple[str, int, str]  # file, line, what is written there
-_DATES = {"now", "utcnow", "today", "localtime", "gmtime", "strftime", "ctime"}
 
 
 class Source:
@@ -70,16 +69,6 @@ class Source:
                     line = getattr(node, "lineno", None) or _shown(node).lineno  # type: ignore[attr-defined]
                     found.append((weight, (file, line, ast.unparse(_shown(node)).partition("\n")[0][:80])))
         return [place for _, place in sorted(found, key=lambda item: -item[0])]
-
-    def dates(self) -> list[Place]:
-        return [
-            (file, node.lineno, ast.unparse(node)[:80])
-            for file, tree in self.trees
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in _DATES
-        ]
 
 
 def _is_set(node: ast.AST, names: set[str]) -> bool:

@@ -6,20 +6,22 @@ from dataclasses import replace
 
 from twinrun.diagnose.candidate import Candidate
 from twinrun.diagnose.candidates import relative
-from twinrun.diagnose.evidence import Evidence, differs, one
+from twinrun.diagnose.evidence import Evidence, Row, differs, one
 from twinrun.diagnose.experiments import Laboratory, Trial
 from twinrun.diagnose.ops import first_culprit
 from twinrun.diagnose.source import Source
 from twinrun.diagnose.wording import finding_of
 from twinrun.findings.finding import Finding
-from twinrun.launch.vary import Variation
+from twinrun.launch.vary import TIME_OF_DAY, Variation
 
-_CODES = {"hashseed": "TW301", "fileorder": "TW302", "threads": "TW402", "timezone": "TW303", "load": "TW403"}
+_CODES = {"hashseed": "TW301", "fileorder": "TW302", "threads": "TW402", "timezone": "TW303", "clock": "TW303",
+          "load": "TW403"}  # fmt: skip
 _MESSAGES = {
     "hashseed": "the order of a set, or a value of hash(), reaches training",
     "fileorder": "the order in which a directory is listed reaches training",
     "threads": "the bits depend on the number of threads",
     "timezone": "the time zone reaches training",
+    "clock": "the time or the date reaches training",
     "load": "the result depends on what else the machine is doing: something races",
 }
 
@@ -60,32 +62,37 @@ def _candidate(
                 notes=tuple(f"{text} at {relative(f)}:{n}" for f, n, text in places[:4]),
             )
     elif name == "fileorder":
-        listings = [one(pair) for pair in seen.of("listing") if differs(pair)]
-        if listings:
-            row = _guilty_listing(lab, listings)
+        row = _guilty(lab, name, [one(pair) for pair in seen.of("listing") if differs(pair)])
+        if row is not None:
             blamed = replace(
                 blamed, file=row["file"], line=row["line"], notes=(f"{row['what']} is not sorted",)
             )
     elif name == "threads":
         blamed = _op_of_threads(lab, blamed, seen)
-    elif name == "timezone":
-        places = source.dates()
-        if places:
-            blamed = replace(blamed, file=places[0][0], line=places[0][1])
+    elif name in ("timezone", "clock"):
+        rows = [one(pair) for pair in seen.of("date", "clock") if differs(pair)]
+        read = [row for row in rows if _moves(row, name)]
+        row = _guilty(lab, name, read)
+        if row is not None:
+            blamed = replace(
+                blamed, file=row["file"], line=row["line"], notes=(f"{row['what']} is read there",)
+            )
     return blamed
 
 
-def _guilty_listing(lab: Laboratory, listings: list[dict]) -> dict:  # type: ignore[type-arg]
-    """Of several listings, the one that alone, sorted, makes the twins repeat."""
-    if len(listings) > 1:
-        for row in listings[:4]:
-            site = [["listing", row["file"], row["line"]]]
-            trial = lab.vary(
-                Variation(("fileorder",)), f"the listing at line {row['line']} sorted", steady=site
-            )
-            if trial is not None and trial.repeats:
-                return row
-    return listings[0]
+def _moves(row: Row, variation: str) -> bool:
+    """Whether this variation changes what such a call gives. A clock that only measures is never moved."""
+    return bool(row["kind"] == "date" or (variation == "clock" and row["what"] in TIME_OF_DAY))
+
+
+def _guilty(lab: Laboratory, name: str, rows: list[Row]) -> Row | None:
+    """Of several lines that a variation reaches, the one that alone, held still, makes the twins repeat."""
+    for row in rows[:4] if len(rows) > 1 else ():
+        site = [[row["kind"], row["file"], row["line"]]]
+        trial = lab.vary(Variation((name,)), f"{row['what']} at line {row['line']} held still", steady=site)
+        if trial is not None and trial.repeats:
+            return row
+    return rows[0] if rows else None
 
 
 def _op_of_threads(lab: Laboratory, blamed: Candidate, seen: Evidence) -> Candidate:

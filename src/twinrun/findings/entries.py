@@ -145,7 +145,7 @@ ENTRIES: dict[str, Entry] = _entries(
         "TW304",
         "input-changed",
         "An input file was not the same in both runs.",
-        "read from a copy that nothing writes to, and check its digest before training",
+        "read from a copy that nothing writes to; make going on from a last run an option",
     ),
     (
         "TW401",

@@ -10,13 +10,16 @@ if TYPE_CHECKING:
 
 def gather(watch: Watch) -> dict[str, Any]:
     ledger = _told(watch, "ledger")  # first: what follows reads streams and files itself
+    met = _told(watch, "inputs")
     return {
         "ledger": ledger,
-        "environment": _environment(_told(watch, "inputs")),
+        "environment": _environment(met),
         "controls": _controls(watch.spec.pin),
         "pinning": _pinning(),
         "data": _told(watch, "data") if "data" in watch.answers else None,
+        "met_inputs": met,
         "changed_inputs": _told(watch, "changed inputs"),
+        "fresh_inputs": _told(watch, "fresh inputs"),
         "notes": list(watch.notes),
         "step": watch.step,
     }

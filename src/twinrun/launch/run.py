@@ -11,8 +11,8 @@ from typing import Any
 from twinrun.controls.outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.controls.refusal import without_refused
 from twinrun.findings.finding import Finding
-from twinrun.launch.check import Screen
 from twinrun.launch.lockstep import advance
+from twinrun.launch.options import Screen
 from twinrun.launch.place import new_folder
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy

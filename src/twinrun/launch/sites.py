@@ -30,10 +30,16 @@ def is_users(file: str) -> bool:
         return file.startswith("<ipython")
     if file.endswith(("__autograph_generated_file.py",)) or "__autograph_generated_file" in file:
         return False
+    return not is_library(file) and not str(Path(file).absolute()).startswith(_OURS)
+
+
+def is_library(file: str) -> bool:
+    """Whether a file lies among the interpreter's libraries, or those of another environment: PYTHONPATH may point
+    there."""
     absolute = str(Path(file).absolute())
     if any(f"{os.sep}{name}{os.sep}" in absolute for name in ("site-packages", "dist-packages")):
-        return False  # of another environment too: PYTHONPATH may point there
-    return not absolute.startswith(_library_roots()) and not absolute.startswith(_OURS)
+        return True
+    return absolute.startswith(_library_roots())
 
 
 def user_site(skip: int = 1) -> tuple[str, int] | None:

@@ -66,7 +66,13 @@ KNOWN: dict[str, Kind] = {
     "threads": Kind("TensorFlow's intra-op threads and OMP_NUM_THREADS", _threads),
     "load": Kind("another process keeping a core busy", _inside("none", "busy")),
     "timezone": Kind("the time zone", _timezone),
+    "clock": Kind("the time and date that the program's own lines read", _inside("as is", "moved")),
 }
+TIME_OF_DAY = (
+    "time.time",
+    "time.time_ns",
+    "tf.timestamp",
+)  # calls that a moved clock moves, as the ledger has them
 
 NO_VARIATION = Variation()
 

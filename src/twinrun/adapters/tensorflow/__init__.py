@@ -15,7 +15,7 @@ def attach(watch: Watch) -> None:
         from twinrun.launch.ledger import open_book
 
         install(open_book(watch))
-        note_files(watch)
+        note_files(open_book(watch))
     if watch.spec.experiment.get("trace_ops"):
         from twinrun.adapters.tensorflow.optrace import install as trace_ops
 

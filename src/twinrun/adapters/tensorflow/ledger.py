@@ -17,6 +17,7 @@ from tensorflow.python.ops import gen_random_ops, gen_stateless_random_ops_v2, s
 
 from twinrun.adapters.tensorflow.tensors import as_array
 from twinrun.launch.ledger.book import Book, autograph_origin, caller
+from twinrun.launch.ledger.clock import AHEAD
 
 _entropy = getattr(os.urandom, "__wrapped__", os.urandom)
 _RANDOM_OPS = (
@@ -64,6 +65,7 @@ def install(book: Book) -> None:
         if hasattr(dataset, name):
             setattr(dataset, name, _parallel_stage(book, name, getattr(dataset, name)))
     dataset.with_options = _with_options(book, dataset.with_options)
+    tf.timestamp = _timestamp(book, tf.timestamp)
 
 
 def _random_op(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -244,6 +246,23 @@ def _with_options(book: Book, original: Callable[..., Any]) -> Callable[..., Any
         return original(self, options, *args, **kwargs)
 
     return with_options
+
+
+def _timestamp(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
+    """The clock, read by an op: in a graph, at every run of it."""
+
+    def timestamp(name: Any = None) -> Any:
+        who = caller()
+        number = book.steady("clock", who)
+        now = original(name) if number is None else tf.constant(float(number), tf.float64)
+        if book.watch.spec.varied.get("clock") == "moved" and number is None:
+            now += AHEAD.total_seconds()
+        array = as_array(now)
+        book.note("clock", who, "tf.timestamp", array.tobytes() if array is not None else _entropy(8))
+        return now
+
+    timestamp.__doc__ = original.__doc__
+    return timestamp
 
 
 def _autograph_origin(frame: FrameType) -> tuple[str, int] | None:

@@ -9,15 +9,16 @@ from twinrun.launch.watch import Watch
 
 def install(watch: Watch) -> None:
     from twinrun.launch.hooks import when_imported
-    from twinrun.launch.ledger import numpy_streams, outside, python_stream
+    from twinrun.launch.ledger import clock, inputs, numpy_streams, outside, python_stream, threads
 
     book = open_book(watch)
     python_stream.install(book)
     outside.install(book)
+    clock.install(book)
+    inputs.install(book)
+    threads.install(book)
     when_imported("numpy.random", lambda module: numpy_streams.install(book, module))
     watch.answers["ledger"] = lambda _: book.as_json()
-    watch.answers["inputs"] = lambda _: list(book.inputs)
-    watch.answers["changed inputs"] = lambda _: book.changed_inputs()
 
 
 _books: dict[int, Book] = {}

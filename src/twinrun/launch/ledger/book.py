@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -64,13 +63,15 @@ class Book:
     def __init__(self, watch: Watch, steady: Sequence[Sequence[Any]] = ()) -> None:
         """`steady`: (kind, file, line) of the sites that an experiment holds still; line None means every site."""
         self.watch = watch
-        self._rows: dict[tuple[str, str, int], Row] = {}
+        self._rows: dict[tuple[str, str, int, str], Row] = {}
         self._order = 0
         self._lock = threading.Lock()
         self._steady = {(kind, file, line) for kind, file, line in steady}
         self._steady_kinds = {kind for kind, _, _ in steady}
         self._steady_counts: dict[tuple[str, str, int], int] = {}
-        self.inputs: dict[str, bytes] = {}  # files as they were when first opened
+        self.meet: Callable[[Any, Caller | None], None] = lambda path, who: (
+            None
+        )  # a file is read: see inputs.py
 
     @property
     def order(self) -> int:
@@ -91,7 +92,8 @@ class Book:
     ) -> None:  # fmt: skip
         if caller is None or not self.watch.alive:
             return
-        key = (kind, caller.file, caller.line)
+        apart = what if kind == "file" else ""  # one line may read many files: each has a row
+        key = (kind, caller.file, caller.line, apart)
         with self._lock:
             self._order += 1
             row = self._rows.get(key)
@@ -126,22 +128,9 @@ class Book:
             count = self._steady_counts[key] = self._steady_counts.get(key, 0) + 1
         return xxhash.xxh3_64_intdigest(f"{kind}/{caller.line}/{count}".encode()) & 0x7FFFFFFF
 
-    def missed(self, path: str, caller: Caller) -> None:
-        if len(self.inputs) < _MOST_ROWS:
-            self.inputs.setdefault(path, b"")
-            self.note("file", caller, path)
-
-    def changed_inputs(self) -> list[str]:
-        """Files that are not what they were when this program first read them: its next run reads something else."""
-        found = []
-        for path, digest in self.inputs.items():
-            try:
-                same = xxhash.xxh3_128_digest(Path(path).read_bytes()) == digest
-            except OSError:
-                same = digest == b""  # still not there
-            if not same:
-                found.append(path)
-        return found
+    def turns(self, kind: str, caller: Caller) -> int:
+        """How often this site was held still."""
+        return self._steady_counts[kind, caller.file, caller.line]
 
     def as_json(self) -> list[dict[str, Any]]:
         with self._lock:

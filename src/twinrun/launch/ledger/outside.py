@@ -1,4 +1,4 @@
-"""The outside world: entropy of the system, the clock, directory listings, files read, threads started."""
+"""The outside world: entropy of the system, and directory listings."""
 
 from __future__ import annotations
 
@@ -8,20 +8,14 @@ import random
 import re
 import secrets
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import xxhash
 
-from twinrun.launch.ledger import threads
 from twinrun.launch.ledger.book import Book, Caller, caller
-from twinrun.launch.sites import is_users
 from twinrun.launch.standin import stand_in
 
-_LARGEST_FILE = 256 << 20
 # RandomState(0) takes entropy too, and throws it away when it is seeded.
 _SEEDED_STATE = re.compile(r"RandomState\(\s*[^)\s]")
 _ENTROPY_ROADS = (
@@ -35,15 +29,7 @@ _ENTROPY_ROADS = (
 
 def install(book: Book) -> None:
     _entropy(book)
-    _clock(book)
     _listings(book)
-    _files(book)
-    _lookups(book)
-    threads.install(book)
-    if book.watch.spec.experiment.get("freeze_dates"):
-        from twinrun.launch.ledger.dates import freeze
-
-        freeze()
 
 
 def _entropy(book: Book) -> None:
@@ -107,30 +93,6 @@ def _entropy_name(who: Caller | None) -> str:
 def _stretched(number: int, size: int) -> bytes:
     parts = [xxhash.xxh3_128_digest(f"{number}/{part}".encode()) for part in range(size // 16 + 1)]
     return b"".join(parts)[:size]
-
-
-def _clock(book: Book) -> None:
-    for name in ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns"):
-        setattr(time, name, _clock_call(book, name, getattr(time, name)))
-
-
-def _clock_call(book: Book, name: str, original: Callable[[], Any]) -> Callable[[], Any]:
-    base = 1_600_000_000 if name.startswith("time") else 1000
-
-    def read() -> Any:
-        frame = sys._getframe(1)
-        if not is_users(frame.f_code.co_filename):  # a library's own timing: no business of the program's
-            return original()
-        who = Caller(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, "", "")
-        value = original()
-        if book.steady("clock", who) is not None:
-            now = base + 0.001 * book._steady_counts["clock", who.file, who.line]
-            value = int(now * 1_000_000_000) if name.endswith("_ns") else now
-        book.note("clock", who, f"time.{name}", repr(value).encode())
-        return value
-
-    read.__name__, read.__module__, read.__doc__ = name, "time", original.__doc__
-    return read
 
 
 def _listings(book: Book) -> None:
@@ -203,74 +165,3 @@ def _listing_name(who: Caller | None) -> str:
 def _by_user() -> bool:
     who = caller(3)
     return who is not None and who.via in ("", "os", "glob", "pathlib", "fnmatch")
-
-
-def _files(book: Book) -> None:
-    """Files that the program opens to read, by content: an input that changed between the runs is a cause."""
-    seen: set[tuple[str, int]] = set()
-    busy = threading.local()
-
-    def hook(event: str, args: tuple[Any, ...]) -> None:
-        if event != "open" or getattr(busy, "on", False) or not book.watch.alive:
-            return
-        path, mode = args[0], args[1]
-        if (
-            not isinstance(path, (str, os.PathLike))
-            or (isinstance(mode, str) and "r" not in mode)
-            or not mode
-        ):
-            return
-        busy.on = True
-        try:
-            _note_file(book, os.fspath(path), seen)
-        except Exception:  # an audit hook must never be the reason that a file cannot be opened
-            return
-        finally:
-            busy.on = False
-
-    sys.addaudithook(hook)
-
-
-def _note_file(book: Book, path: str | bytes, seen: set[tuple[str, int]]) -> None:
-    name = os.fsdecode(path)
-    if name.endswith((".py", ".pyc", ".so")) or name.startswith(("/proc/", "/sys/", "/dev/", "/etc/")):
-        return
-    who = caller(3)
-    if who is None or who.via not in (
-        "",
-        "numpy",
-        "pathlib",
-        "json",
-        "csv",
-        "pickle",
-        "gzip",
-        "pandas",
-        "h5py",
-        "io",
-    ):
-        return
-    file = Path(name)
-    stat = file.stat()
-    if (name, stat.st_mtime_ns) in seen or not file.is_file() or stat.st_size > _LARGEST_FILE:
-        return
-    seen.add((name, stat.st_mtime_ns))
-    digest = xxhash.xxh3_128_digest(file.read_bytes())
-    book.inputs.setdefault(str(file.absolute()), digest)
-    book.note("file", who, str(file.absolute()), digest)
-
-
-def _lookups(book: Book) -> None:
-    """Files that were looked for and not there. When the program has made one by its end, its next run finds it."""
-    stat = os.stat
-
-    def noted_stat(path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
-        try:
-            return stat(path, *args, **kwargs)
-        except FileNotFoundError:
-            if isinstance(path, (str, os.PathLike)):
-                who = caller()
-                if who is not None and who.via in ("", "genericpath", "posixpath", "pathlib", "os"):
-                    book.missed(str(Path(path).absolute()), who)
-            raise
-
-    stand_in("stat", noted_stat)

@@ -1,0 +1,282 @@
+"""One round of twins: start them, advance them in lockstep or one after the other, and judge what came out."""
+
+from __future__ import annotations
+
+import contextlib
+import string
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from twinrun.compare.frames import STEP_COUNT, Difference
+from twinrun.compare.judge import Judge
+from twinrun.controls.outcome import noticed, refusals, remarks, strictly_missing
+from twinrun.launch.lockstep import Outcome, advance
+from twinrun.launch.options import CheckOptions, Held, Screen
+from twinrun.launch.recorded import RecordedTwin
+from twinrun.launch.stdin import StdinCopy
+from twinrun.launch.twin import Twin, ending
+from twinrun.recording.frame import Frame
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
+
+
+class Round:
+    def __init__(self, options: CheckOptions, folder: Path, screen: Screen, when_held: Held | None) -> None:
+        self.options = options
+        self.folder = folder
+        self.screen = screen
+        self.when_held = when_held
+        self.names = [_letter(number) for number in range(options.runs)]
+        self.facts: list[dict[str, Any]] = []
+        self.stdin = StdinCopy.shared()
+        self.started = time.monotonic()
+        self.deadline = self.started + options.timeout if options.timeout else None
+        self.failed: str | None = None  # "alone" | "together": a twin did not end well
+
+    def run(self) -> CheckResult:
+        return self.sequential() if self.options.sequential else self.parallel()
+
+    def again(self, name: str, **changes: Any) -> Round:
+        """Another round of the same check, with these options changed."""
+        return Round(replace(self.options, **changes), self.folder / name, self.screen, self.when_held)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    # the twins
+
+    def start(self, number: int, **settings: Any) -> Twin:
+        options = self.options
+        environment: dict[str, str] = {}
+        if options.pin is not None:
+            from twinrun.controls.launch import launch_environment
+
+            environment.update(launch_environment(options.pin))
+        varied = options.variation.for_twin(number)
+        environment.update(varied.environment)
+        environment.update(options.experiment.get("environment", {}))
+        if options.before_twin is not None:
+            options.before_twin()
+        return Twin(
+            self.names[number], options.program, self.folder / self.names[number],
+            stdin=self.stdin, environment=environment,
+            steps=options.steps, ledger=options.ledger, experiment={**options.experiment, "jostle": options.jostle and number > 0},
+            varied=varied.settings, pin=options.pin.as_json() if options.pin is not None else None,
+            **{"detail": options.detail, **settings},
+        )  # fmt: skip
+
+    @contextlib.contextmanager
+    def living(self, twins: list[Twin]) -> Iterator[list[Twin]]:
+        """However this is left, no process stays behind."""
+        try:
+            yield twins
+        finally:
+            for twin in twins:
+                twin.kill(status="held")
+
+    def parallel(self) -> CheckResult:
+        with self.living([]) as twins:
+            for number in range(self.options.runs):
+                twins.append(self.start(number))
+            judge = Judge(self.options.contract, twins)
+            self.screen.twins(twins)
+            outcome = advance(twins, judge.look, deadline=self.deadline, tick=lambda: self.screen.tick(judge))
+            return self.conclude(outcome, twins, judge)
+
+    def sequential(self) -> CheckResult:
+        """One after the other: the first is recorded whole, the others are compared with its recording as they go."""
+        keep = {"detail": True, "keep_values": self.options.contract.numeric}
+        with self.living([]) as twins:
+            twins.append(self.start(0, lockstep=False, **keep))
+            alone = Judge(self.options.contract, twins)
+            self.screen.twins(twins)
+            outcome = advance(
+                twins,
+                lambda frames: _only_count(alone, frames),
+                deadline=self.deadline,
+                tick=lambda: self.screen.tick(alone),
+            )
+            if outcome.kind != "ended":
+                return self.conclude(outcome, twins, alone)
+            self.facts = [_facts(twins[0])]
+        result: CheckResult | None = None
+        for number in range(1, self.options.runs):
+            result = self._against_first(number)
+            if result.verdict != REPEATS:
+                return result
+        assert result is not None
+        return result
+
+    def _against_first(self, number: int) -> CheckResult:
+        with self.living([]) as twins:
+            twins.append(self.start(number))
+            first = RecordedTwin(self.names[0], self.folder / self.names[0])
+            frames = first.follow()
+            judge = Judge(self.options.contract, [first, twins[0]])
+            uneven: list[Frame] = []
+
+            def look(live: list[Frame]) -> bool:
+                kept = next(frames, None)
+                if kept is None:
+                    uneven.append(live[0])
+                    return True
+                return judge.look([kept, live[0]])
+
+            self.screen.twins(twins)
+            outcome = advance(twins, look, deadline=self.deadline, tick=lambda: self.screen.tick(judge))
+            more = next(frames, None) if outcome.kind == "ended" else None
+            if uneven or more is not None:
+                shorter, longer = (twins[0], first) if more is not None else (first, twins[0])
+                judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer.name)
+                return self._uneven(judge, shorter.name, longer.name, twins)
+            return self.conclude(outcome, twins, judge)
+
+    # the verdict
+
+    def conclude(self, outcome: Outcome, twins: list[Twin], judge: Judge) -> CheckResult:
+        if outcome.kind == "failed":
+            assert outcome.twin is not None
+            return self._failed(outcome.twin, twins, judge)
+        if outcome.kind == "timeout":
+            assert outcome.twin is not None
+            at = f"twin {outcome.twin.name} was at step {outcome.twin.step}"
+            reason = f"no answer within {self.options.timeout:g} s: {at}"
+            return self._result(UNDECIDED, twins, judge, reason, tail=outcome.twin.tail())
+        if outcome.kind == "held" and judge.first is not None and judge.first.uneven:
+            return self._one_has_ended(judge.first, twins, judge)
+        if outcome.kind == "held":
+            extra = self.when_held(twins, judge) if self.when_held else {}
+            self.facts = self.facts + [twin.ask("facts") for twin in twins]
+            verdict = UNDECIDED if judge.unmeasured else DIVERGES
+            return replace(self._result(verdict, twins, judge, judge.unmeasured), **extra)
+        if outcome.kind == "uneven":
+            assert outcome.twin is not None
+            if outcome.twin.wait(timeout=30.0) != 0:
+                return self._failed(outcome.twin, twins, judge)
+            self.facts = self.facts + [_facts(twin) if twin.ended else twin.ask("facts") for twin in twins]
+            longer = next(twin for twin in twins if twin.frames)
+            judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer.name)
+            return self._uneven(judge, outcome.twin.name, longer.name, twins)
+        for twin in twins:
+            if twin.wait(timeout=30.0) != 0:
+                return self._failed(twin, twins, judge)
+        self.facts = self.facts + [_facts(twin) for twin in twins]
+        if judge.frames == 0:
+            return self._result(UNDECIDED, twins, judge, _nothing_seen(twins))
+        if any(twin.end is None for twin in twins):
+            reason = f"{_NO_END}: equal up to step {judge.steps}, nothing is known of what came after"
+            return self._result(UNDECIDED, twins, judge, reason)
+        left, unknown = judge.bands()
+        if unknown:
+            return self._result(UNDECIDED, twins, judge, unknown)
+        if left:
+            return self._result(DIVERGES, twins, judge, left)
+        return self._result(REPEATS, twins, judge)
+
+    def _one_has_ended(self, difference: Difference, twins: list[Twin], judge: Judge) -> CheckResult:
+        """One twin stands at its end and another goes on. Whether that end was a good one is known when it is over."""
+        shorter, longer = sorted(judge.pair, key=lambda name: name == difference.only_in)
+        ending_twin = next(
+            (twin for twin in twins if twin.name == shorter), None
+        )  # None: the recording of a first twin
+        if ending_twin is not None:
+            ending_twin.go()
+            outcome = advance([ending_twin], lambda _: False, deadline=time.monotonic() + 30.0)
+            if outcome.kind == "failed":
+                return self._failed(ending_twin, twins, judge)
+        self.facts = self.facts + [_facts(twin) if twin.ended else twin.ask("facts") for twin in twins]
+        return self._uneven(judge, shorter, longer, twins)
+
+    def _uneven(self, judge: Judge, shorter: str, longer: str, twins: list[Twin]) -> CheckResult:
+        reason = f"twin {shorter} ended after step {judge.steps}, twin {longer} went on"
+        for twin in twins:
+            twin.kill(status="held")
+        return self._result(DIVERGES, twins, judge, reason)
+
+    def _failed(self, twin: Twin, twins: list[Twin], judge: Judge) -> CheckResult:
+        if twin.trouble is not None:
+            reason = f"twin {twin.name} could not be watched: {twin.trouble.get('message')}"
+            self.facts = [*self.facts, {"notes": [hint] if (hint := twin.trouble.get("hint")) else []}]
+            return self._result(UNDECIDED, twins, judge, reason, tail=twin.trouble.get("traceback"))
+        code = twin.process.returncode
+        how = ending(code) if code is not None else "ended its steps and did not exit within 30 s"
+        at = f" after step {twin.step}" if twin.step else ""
+        # Give the others a moment: whether one twin or all of them fail is worth knowing.
+        others = [other for other in twins if other is not twin]
+        both = bool(others) and all((other.wait(timeout=3.0) or 0) != 0 for other in others)
+        alone = len(twins) > 1 or bool(self.facts)  # one after the other, the first has ended well
+        self.failed = "alone" if alone and not both else "together"
+        who = f"twin {twin.name} alone" if alone and not both else "the program"
+        self.facts = self.facts + [_facts(each) for each in twins]
+        return self._result(UNDECIDED, twins, judge, f"{who} {how}{at}", tail=twin.tail())
+
+    def _result(
+        self,
+        verdict: str,
+        twins: list[Twin],
+        judge: Judge,
+        reason: str | None = None,
+        tail: str | None = None,
+    ) -> CheckResult:
+        known = next((facts for facts in self.facts if facts.get("environment")), {})
+        notes = list(dict.fromkeys(note for facts in self.facts for note in facts.get("notes", [])))
+        findings = noticed(self.facts)
+        if (
+            verdict != DIVERGES
+        ):  # what did not make the twins differ is no finding, unless it ended the program
+            findings = refusals(findings) if verdict == UNDECIDED else ()
+        pin, controls = self.options.pin, known.get("controls", {})
+        missing = strictly_missing(pin, controls)
+        if missing is not None and reason is None:
+            verdict, reason = UNDECIDED, missing
+        notes += remarks(pin, controls)
+        return CheckResult(
+            program=str(self.options.program),
+            verdict=verdict,
+            reason=reason,
+            contract=str(self.options.contract),
+            runs=self.options.runs,
+            steps_compared=judge.steps,
+            first_difference=judge.first if verdict != REPEATS else None,
+            bits_differ_from=judge.first_bits,
+            growth=tuple(judge.growth),
+            also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
+            streams=tuple({"step": d.step, "stream": d.tensor} for d in judge.evidence),
+            findings=findings,
+            controls=controls,
+            varied=self.options.variation.names,
+            environment=known.get("environment", {}),
+            timing={},
+            recordings=tuple(str(self.folder / name) for name in self.names if (self.folder / name).is_dir()),
+            notes=tuple(notes),
+            output_tail=tail,
+            ledgers=tuple(facts.get("ledger", []) for facts in self.facts),
+        )
+
+
+def _only_count(judge: Judge, frames: list[Frame]) -> bool:
+    judge.frames += 1
+    judge.steps = frames[0].step
+    return False
+
+
+def _facts(twin: Twin) -> dict[str, Any]:
+    return twin.end or {}
+
+
+_NO_END = "the program ended without passing through its normal exit"
+
+
+def _nothing_seen(twins: list[Twin]) -> str:
+    notes = [note for twin in twins for note in (twin.end or {}).get("notes", [])]
+    if any(twin.end is None for twin in twins):
+        return f"{_NO_END}, and no training step was observed"
+    return "no training step was observed" + (f" ({notes[0]})" if notes else "")
+
+
+def _letter(number: int) -> str:
+    letters = string.ascii_uppercase
+    return letters[number] if number < len(letters) else f"T{number}"

@@ -1,0 +1,64 @@
+"""The time of day: twins that start together share it, and the run of tomorrow does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from support import BY_HAND, check, outputs, twinrun, write
+
+READS = {
+    "seconds": ("import time", "int(time.time())"),
+    "date": ("from datetime import date", "date.today().toordinal()"),
+    "hour": ("from datetime import datetime", "datetime.now().replace(minute=0, second=0, microsecond=0).timestamp()"),
+    "text": ("import time", "int(time.strftime('%Y%m%d'))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_time_that_reaches_training_is_found_though_the_twins_share_it(tmp_path: Path, read: str) -> None:
+    imports, value = READS[read]
+    program = write(
+        tmp_path, f"{imports}\n{BY_HAND}\nnow = {value}\nweight.assign_add([[now % 97], [0]])\ntrain(2)\n"
+    )
+    found = twinrun("check", "--output-format", "json", program).document
+    line = program.read_text().splitlines().index(f"now = {value}") + 1
+    first = found["findings"][0]
+    assert found["verdict"] == "diverges"
+    assert (first["code"], first["line"], first["confirmed"]) == ("TW303", line, True)
+
+
+def test_a_time_that_is_only_shown_does_no_harm_and_is_said_to_have_been_moved(tmp_path: Path) -> None:
+    text = """
+        import time
+        from datetime import datetime
+        began = time.time()
+        train(3)
+        print(datetime.now().isoformat(), time.time() - began < 1000)
+        """
+    found = check(write(tmp_path, BY_HAND + dedent(text))).document
+    assert (found["verdict"], found["steps_compared"]) == ("repeats", 3)
+    assert any("the clock of one twin a year ahead" in note for note in found["notes"])
+
+
+def test_a_moved_clock_moves_every_way_of_reading_it_by_the_same(tmp_path: Path) -> None:
+    text = """
+        import datetime, pickle, time
+        import tensorflow as tf
+        moments = [
+            time.time(), time.time_ns() / 1e9, time.mktime(time.localtime()), float(tf.timestamp()),
+            datetime.datetime.now().timestamp(), datetime.datetime.now(datetime.timezone.utc).timestamp(),
+            time.mktime(time.strptime(time.ctime())), time.mktime(time.strptime(time.strftime("%c"), "%c")),
+        ]
+        days = [datetime.date.today().toordinal(), datetime.datetime.today().toordinal()]
+        same = pickle.loads(pickle.dumps(datetime.datetime.now()))
+        print(max(moments) - min(moments) < 5, days[0] == days[1], type(same) is datetime.datetime, int(time.time()))
+        x = tf.random.stateless_normal([2], [1, 2])
+        """
+    found = check(write(tmp_path, text), "--vary", "clock").document
+    assert found["verdict"] == "repeats"
+    words = [text.split() for text in outputs(found)]
+    assert [row[:3] for row in words] == [["True"] * 3] * 2
+    assert 396 < (int(words[1][3]) - int(words[0][3])) / 86_400 < 398

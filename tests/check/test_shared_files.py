@@ -1,0 +1,116 @@
+"""Twins run side by side in one folder. What they read and write there must not decide the verdict."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from support import BY_HAND, check, twinrun, write
+
+APART = "so the twins were run again, one after the other"
+
+GOES_ON = {
+    "a checkpoint": """
+        state = tf.train.Checkpoint(weight=weight)
+        state.restore(tf.train.latest_checkpoint("kept"))
+        train(3)
+        state.save("kept/state")
+        """,
+    "tf.io.gfile": """
+        if tf.io.gfile.exists("state.txt"):
+            with tf.io.gfile.GFile("state.txt") as kept:
+                weight.assign(weight + float(kept.read()))
+        train(3)
+        with tf.io.gfile.GFile("state.txt", "w") as kept:
+            kept.write(str(float(weight[0, 0])))
+        """,
+    "records": """
+        import os
+        if os.path.exists("rows.tfrecord"):
+            for row in tf.data.TFRecordDataset("rows.tfrecord"):
+                weight.assign(weight + tf.io.decode_raw(row, tf.float32)[0])
+        train(3)
+        with tf.io.TFRecordWriter("rows.tfrecord") as rows:
+            rows.write(weight.numpy().tobytes())
+        """,
+    "a file that is tried": """
+        try:
+            with open("state.txt") as kept:
+                weight.assign(weight + float(kept.read()))
+        except FileNotFoundError:
+            pass
+        train(3)
+        with open("state.txt", "w") as kept:
+            kept.write(str(float(weight[0, 0])))
+        """,
+}
+
+
+def found_in(folder: Path, program: Path, *options: str) -> dict[str, Any]:
+    return check(program, *options, cwd=folder).document
+
+
+@pytest.mark.parametrize("state", GOES_ON)
+def test_a_program_that_goes_on_from_its_last_run_does_not_repeat(tmp_path: Path, state: str) -> None:
+    program = write(tmp_path, BY_HAND + dedent(GOES_ON[state]))
+    found = found_in(tmp_path, program)
+    assert found["verdict"] == "diverges", found
+    assert any(APART in note for note in found["notes"])
+
+
+def test_the_file_it_goes_on_from_is_named_with_the_line_that_reads_it(tmp_path: Path) -> None:
+    program = write(tmp_path, BY_HAND + dedent(GOES_ON["a file that is tried"]))
+    answer = twinrun("check", "--output-format", "json", program, cwd=tmp_path)
+    [finding] = answer.document["findings"]
+    line = program.read_text().splitlines().index('    with open("state.txt") as kept:') + 1
+    assert (finding["code"], finding["line"], finding["confirmed"]) == ("TW304", line, True)
+
+
+def test_a_program_that_reads_back_what_it_wrote_repeats(tmp_path: Path) -> None:
+    text = """
+        import keras, numpy as np
+        keras.utils.set_random_seed(3)
+        x = np.arange(32, dtype="float32").reshape(16, 2) / 32
+        model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        best = keras.callbacks.ModelCheckpoint("best.keras", monitor="loss", save_best_only=True)
+        model.fit(x, x[:, :1], epochs=3, verbose=0, callbacks=[best])
+        keras.models.load_model("best.keras").fit(x, x[:, :1], verbose=0)
+        """
+    found = found_in(tmp_path, write(tmp_path, text))
+    assert (found["verdict"], found["reason"]) == ("repeats", None)
+
+
+def test_a_twin_that_fails_beside_the_other_is_run_alone_before_anything_is_said(tmp_path: Path) -> None:
+    text = """
+        import socket
+        place = socket.socket()
+        place.bind(("127.0.0.1", int(sys.argv[-1])))  # one twin gets it
+        place.listen()
+        train(3)
+        """
+    with_port = write(tmp_path, "import sys\n" + BY_HAND + dedent(text))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    found = check(with_port, arguments=[port], cwd=tmp_path).document
+    assert (found["verdict"], found["steps_compared"]) == ("repeats", 3), found
+    assert any("failed beside the other" in note for note in found["notes"])
+
+
+def test_files_of_its_own_in_a_temporary_folder_need_no_second_look(tmp_path: Path) -> None:
+    text = """
+        import random, tempfile
+        import numpy as np
+        file = tempfile.mkdtemp() + "/rows.npy"
+        np.save(file, np.ones(2))
+        weight.assign_add([[random.random()], [np.load(file)[0]]])
+        train(3)
+        """
+    found = found_in(tmp_path, write(tmp_path, BY_HAND + dedent(text)))
+    assert found["verdict"] == "diverges"
+    assert not any(APART in note for note in found["notes"])
