@@ -5,29 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-import pytest
-
 from support import BY_HAND, check, outputs, twinrun, write
 
-READS = {
-    "seconds": ("import time", "int(time.time())"),
-    "date": ("from datetime import date", "date.today().toordinal()"),
-    "hour": ("from datetime import datetime", "datetime.now().replace(minute=0, second=0, microsecond=0).timestamp()"),
-    "text": ("import time", "int(time.strftime('%Y%m%d'))"),
-}  # fmt: skip
+SEEDED = f"""
+import time
+{BY_HAND}
+now = int(time.time())
+weight.assign_add([[now % 97], [0]])
+train(2)
+"""
 
 
-@pytest.mark.parametrize("read", READS)
-def test_a_time_that_reaches_training_is_found_though_the_twins_share_it(tmp_path: Path, read: str) -> None:
-    imports, value = READS[read]
-    program = write(
-        tmp_path, f"{imports}\n{BY_HAND}\nnow = {value}\nweight.assign_add([[now % 97], [0]])\ntrain(2)\n"
-    )
+def test_a_time_that_reaches_training_is_found_though_the_twins_share_it(tmp_path: Path) -> None:
+    program = write(tmp_path, SEEDED)
     found = twinrun("check", "--output-format", "json", program).document
-    line = program.read_text().splitlines().index(f"now = {value}") + 1
+    line = program.read_text().splitlines().index("now = int(time.time())") + 1
     first = found["findings"][0]
     assert found["verdict"] == "diverges"
     assert (first["code"], first["line"], first["confirmed"]) == ("TW303", line, True)
+
+
+def test_a_date_that_reaches_training_is_found_though_it_is_the_same_all_day(tmp_path: Path) -> None:
+    program = write(
+        tmp_path, SEEDED.replace("int(time.time())", "__import__('datetime').date.today().toordinal()")
+    )
+    found = check(program).document
+    assert (found["verdict"], found["first_difference"]["tensor"]) == ("diverges", "weight")
 
 
 def test_a_time_that_is_only_shown_does_no_harm_and_is_said_to_have_been_moved(tmp_path: Path) -> None:

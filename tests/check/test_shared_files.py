@@ -7,63 +7,56 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-import pytest
-
 from support import BY_HAND, check, twinrun, write
 
 APART = "so the twins were run again, one after the other"
 
-GOES_ON = {
-    "a checkpoint": """
-        state = tf.train.Checkpoint(weight=weight)
-        state.restore(tf.train.latest_checkpoint("kept"))
-        train(3)
-        state.save("kept/state")
-        """,
-    "tf.io.gfile": """
-        if tf.io.gfile.exists("state.txt"):
-            with tf.io.gfile.GFile("state.txt") as kept:
-                weight.assign(weight + float(kept.read()))
-        train(3)
-        with tf.io.gfile.GFile("state.txt", "w") as kept:
-            kept.write(str(float(weight[0, 0])))
-        """,
-    "records": """
-        import os
-        if os.path.exists("rows.tfrecord"):
-            for row in tf.data.TFRecordDataset("rows.tfrecord"):
-                weight.assign(weight + tf.io.decode_raw(row, tf.float32)[0])
-        train(3)
-        with tf.io.TFRecordWriter("rows.tfrecord") as rows:
-            rows.write(weight.numpy().tobytes())
-        """,
-    "a file that is tried": """
-        try:
-            with open("state.txt") as kept:
-                weight.assign(weight + float(kept.read()))
-        except FileNotFoundError:
-            pass
-        train(3)
-        with open("state.txt", "w") as kept:
-            kept.write(str(float(weight[0, 0])))
-        """,
-}
+# Goes on from its last run in three ways, none of which Python's own `open` sees.
+GOES_ON = """
+import os
+state = tf.train.Checkpoint(weight=weight)
+state.restore(tf.train.latest_checkpoint("c"))
+if tf.io.gfile.exists("a.txt"):
+    with tf.io.gfile.GFile("a.txt") as kept:
+        weight.assign(weight + float(kept.read()))
+if os.path.exists("b.tfrecord"):
+    for row in tf.data.TFRecordDataset("b.tfrecord"):
+        weight.assign(weight + tf.io.decode_raw(row, tf.float32)[0])
+train(3)
+state.save("c/state")
+with tf.io.gfile.GFile("a.txt", "w") as kept:
+    kept.write(str(float(weight[0, 0])))
+with tf.io.TFRecordWriter("b.tfrecord") as rows:
+    rows.write(weight.numpy().tobytes())
+"""
+
+TRIES = """
+try:
+    with open("state.txt") as kept:
+        weight.assign(weight + float(kept.read()))
+except FileNotFoundError:
+    pass
+train(3)
+with open("state.txt", "w") as kept:
+    kept.write(str(float(weight[0, 0])))
+"""
 
 
 def found_in(folder: Path, program: Path, *options: str) -> dict[str, Any]:
     return check(program, *options, cwd=folder).document
 
 
-@pytest.mark.parametrize("state", GOES_ON)
-def test_a_program_that_goes_on_from_its_last_run_does_not_repeat(tmp_path: Path, state: str) -> None:
-    program = write(tmp_path, BY_HAND + dedent(GOES_ON[state]))
-    found = found_in(tmp_path, program)
+def test_a_program_that_goes_on_from_its_last_run_does_not_repeat(tmp_path: Path) -> None:
+    found = found_in(tmp_path, write(tmp_path, BY_HAND + GOES_ON))
     assert found["verdict"] == "diverges", found
     assert any(APART in note for note in found["notes"])
+    assert {"a.txt", "b.tfrecord", "checkpoint"} <= {
+        Path(file["path"]).name for file in found["environment"]["data"]
+    }
 
 
 def test_the_file_it_goes_on_from_is_named_with_the_line_that_reads_it(tmp_path: Path) -> None:
-    program = write(tmp_path, BY_HAND + dedent(GOES_ON["a file that is tried"]))
+    program = write(tmp_path, BY_HAND + TRIES)
     answer = twinrun("check", "--output-format", "json", program, cwd=tmp_path)
     [finding] = answer.document["findings"]
     line = program.read_text().splitlines().index('    with open("state.txt") as kept:') + 1
