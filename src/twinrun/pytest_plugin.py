@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Set in the twins of a test: there the marker means nothing and the test simply runs.
 INNER = "TWINRUN_PYTEST_TWIN"
+_BROKE = pytest.StashKey[int]()  # how often Twinrun itself broke in this session
 _OPTIONS = ("runs", "contract", "steps", "pin", "vary", "timeout", "diagnose")
 
 
@@ -99,8 +100,34 @@ def _run_twins(item: pytest.Item, options: Mapping[str, Any]) -> CheckResult:
     if config.inipath is not None:
         arguments += ["-c", str(config.inipath)]
     inside = item.nodeid.partition("::")[2]
-    with _environment_of_a_twin():
+    with _environment_of_a_twin(), _our_own_faults(config):
         return check("pytest", *arguments, f"{item.path}::{inside}", module=True, **options)
+
+
+@contextmanager
+def _our_own_faults(config: pytest.Config) -> Iterator[None]:
+    """Where Twinrun breaks, the test is an error that says so; it says nothing of what the test trained."""
+    from twinrun.errors import TwinrunError
+
+    try:
+        yield
+    except TwinrunError:
+        raise
+    except Exception as problem:
+        if problem.__traceback__ is None or problem.__traceback__.tb_next is None:
+            raise  # an argument that our function does not take: it was never entered
+        from twinrun.crash import told
+
+        config.stash[_BROKE] = config.stash.get(_BROKE, 0) + 1
+        pytest.fail(told(), pytrace=False)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Failed tests end pytest with 1, which here would mean that something diverges."""
+    broke = session.config.stash.get(_BROKE, 0)
+    if broke and session.testsfailed == broke:
+        session.exitstatus = pytest.ExitCode.INTERRUPTED
 
 
 @contextmanager
@@ -157,7 +184,7 @@ class Twinrun:
         when they diverge and is skipped when they cannot be judged."""
         from twinrun.api import check
 
-        with _environment_of_a_twin():
+        with _environment_of_a_twin(), _our_own_faults(self._config):
             result = check(program, *arguments, **options)
         if result.verdict == "diverges":
             _fail(result)
@@ -174,11 +201,12 @@ class Twinrun:
         from twinrun.baselines.model import observe_model
         from twinrun.baselines.store import open_store
 
-        observed = observe_model(
-            model, metrics or {}, contract, str(self._node.nodeid), self._config.rootpath
-        )
-        store = open_store(self._config.getoption("--twinrun-store"), self._config.rootpath)
-        result = verbs.check(store, name, observed)
+        with _our_own_faults(self._config):
+            observed = observe_model(
+                model, metrics or {}, contract, str(self._node.nodeid), self._config.rootpath
+            )
+            store = open_store(self._config.getoption("--twinrun-store"), self._config.rootpath)
+            result = verbs.check(store, name, observed)
         missing = result.check.verdict == "undecided" and result.file is None
         if missing and self._config.getoption("--twinrun-record"):
             return verbs.record(store, name, contract, observed)

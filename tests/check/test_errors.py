@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from support import BY_HAND, COMMAND, FIRST, Answer, check, environment, twinrun, write
+from support import BY_HAND, COMMAND, FIRST, Answer, check, environment, python, twinrun, write
+from twinrun.cli import VERBS
 from twinrun.recording.frame import Frame, Layout, pack
 from twinrun.recording.manifest import FILE, Manifest
 from twinrun.recording.store import Writer
@@ -145,6 +146,39 @@ def test_a_program_that_vanishes_leaves_its_end_unknown(tmp_path: Path) -> None:
     """Out of Python, past every exit handler: what it did last cannot be known."""
     vanish = "import ctypes\nctypes.CDLL(None)._exit(0)"
     assert "normal exit" in undecided(check(write(tmp_path, vanish)))
+
+
+# Twinrun itself
+
+BROKEN = """
+import sys
+from twinrun.cli import group, main
+def broken(*_): raise {error}
+group.Verbs.get_command = broken
+main()
+"""
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_a_fault_of_our_own_is_no_divergence(verb: str) -> None:
+    answer = python("-c", BROKEN.format(error="LookupError('oops')"), verb, "x.py")
+    assert (answer.code, answer.out) == (2, "")
+    assert (
+        "Traceback" in answer.err and "LookupError: oops" in answer.err and "fault of Twinrun" in answer.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        ("EOFError('oops')", 2, "fault of Twinrun"),
+        ("BrokenPipeError(32, 'oops')", 2, ""),
+        ("KeyboardInterrupt", 130, ""),
+    ],
+)
+def test_what_click_would_end_with_1(error: str, code: int, says: str) -> None:
+    answer = python("-c", BROKEN.format(error=error), "check", "x.py")
+    assert answer.code == code and says in answer.err
 
 
 # twins that stop at different steps

@@ -125,6 +125,20 @@ def test_with_strict_what_could_not_be_judged_is_an_error(project: Path) -> None
     assert "undecided: no training step was observed" in outcomes["test_nothing_is_trained"][1]
 
 
+def test_a_fault_of_our_own_is_an_error_and_no_failed_test(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "import twinrun.api\ndef broken(*_, **__): raise LookupError('oops')\ntwinrun.api.check = broken\n"
+    )
+    test = tmp_path / "test_training.py"
+    test.write_text("import pytest\n@pytest.mark.twinrun\ndef test_marked(): pass\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(test)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "1 error" in done.stdout) == (2, True), done.stdout
+    assert "LookupError: oops" in done.stdout and "fault of Twinrun" in done.stdout
+    test.write_text(test.read_text() + "def test_other(): assert False\n")
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+
+
 def test_collection_imports_no_framework_and_nothing_heavy_of_ours(project: Path) -> None:
     ours = "'twinrun.api', 'twinrun.baselines', 'twinrun.launch'"
     heavy = f"('tensorflow', 'keras', 'numpy', 'rich', 'jinja2', {ours})"

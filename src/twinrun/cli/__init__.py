@@ -41,6 +41,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "cost": ("twinrun.cli.cost:cost", "Measure what each control costs a program."),
 }
 
+# Exit codes. What we did wrong ourselves is never 1: that means that the twins diverge.
+COULD_NOT_JUDGE = 2
+INTERRUPTED = 130
+
 PAGE = """\
 Usage: twinrun VERB [OPTIONS] [ARGS]...
 
@@ -70,12 +74,18 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"twinrun, version {__version__}\n")
         return
-    from twinrun.cli.group import cli
-
     try:
-        cli.main(prog_name="twinrun")
-    except KeyboardInterrupt:  # pragma: no cover - click turns Ctrl-C into Abort before this
-        sys.exit(130)
+        from twinrun.cli.group import run
+
+        code = run()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception:
+        from twinrun.crash import told
+
+        sys.stderr.write(told())
+        code = COULD_NOT_JUDGE
+    sys.exit(code)
 
 
 def __getattr__(name: str) -> object:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
 import click
 
 from twinrun import __version__
-from twinrun.cli import VERBS, page
+from twinrun.cli import COULD_NOT_JUDGE, INTERRUPTED, VERBS, page
 from twinrun.errors import TwinrunError
 
 
@@ -35,13 +36,30 @@ class Verbs(click.Group):
             from twinrun.render.text import printable
 
             click.echo(f"error: {printable(str(error))}", err=True)
-            ctx.exit(2)
-        except KeyboardInterrupt:  # click would exit with 1, which here means that the twins diverge
+            ctx.exit(COULD_NOT_JUDGE)
+        except KeyboardInterrupt:
             click.echo("interrupted", err=True)
-            ctx.exit(130)
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:  # whoever read our output has gone: nobody is left to be told
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            ctx.exit(COULD_NOT_JUDGE)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="twinrun")
 def cli() -> None:
     """The verbs. What --help says is the page of twinrun.cli."""
+
+
+def run() -> int:
+    """Run the verb that the command line names. Left to itself, click would end with 1 where it was interrupted."""
+    try:
+        code = cli.main(prog_name="twinrun", standalone_mode=False)
+    except click.Abort as abort:
+        if isinstance(abort.__cause__, EOFError):  # no prompt of ours: something broke
+            raise abort.__cause__ from None
+        return INTERRUPTED
+    except click.ClickException as refusal:
+        refusal.show()
+        return COULD_NOT_JUDGE
+    return code if isinstance(code, int) else 0
