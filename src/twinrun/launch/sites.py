@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import os
 import site
 import sys
 import sysconfig
+import threading
 from functools import lru_cache
 from pathlib import Path
 
+_scandir = os.scandir  # before the ledger puts its own there
+own = threading.local()  # `looking`: files listed and opened now are our own concern, not the program's
 _OURS = str(Path(__file__).absolute().parent.parent) + os.sep
 
 
@@ -30,7 +35,8 @@ def is_users(file: str) -> bool:
         return file.startswith("<ipython")
     if file.endswith(("__autograph_generated_file.py",)) or "__autograph_generated_file" in file:
         return False
-    return not is_library(file) and not str(Path(file).absolute()).startswith(_OURS)
+    absolute = str(Path(file).absolute())
+    return not (is_library(file) or absolute.startswith(_OURS) or _was_installed(absolute))
 
 
 def is_library(file: str) -> bool:
@@ -40,6 +46,36 @@ def is_library(file: str) -> bool:
     if any(f"{os.sep}{name}{os.sep}" in absolute for name in ("site-packages", "dist-packages")):
         return True
     return absolute.startswith(_library_roots())
+
+
+def _was_installed(absolute: str) -> bool:
+    """Whether an installer put this file there, as `pip install --target FOLDER` does: then the record of some package
+    beside it names it. An editable install leaves a record too, which names none of the files that are worked on."""
+    folder, _, rest = absolute.rpartition(os.sep)
+    while folder:
+        if rest in _installed_in(folder):
+            return True
+        folder, _, name = folder.rpartition(os.sep)
+        rest = f"{name}/{rest}"
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _installed_in(folder: str) -> frozenset[str]:
+    """What the records of the packages in this folder name, relative to it, with forward slashes."""
+    found: set[str] = set()
+    own.looking = True
+    try:
+        with _scandir(folder) as entries:
+            records = [Path(entry.path) / "RECORD" for entry in entries if entry.name.endswith(".dist-info")]
+        for record in records:
+            with contextlib.suppress(OSError, ValueError, csv.Error), record.open(newline="") as file:
+                found.update(row[0] for row in csv.reader(file) if row and row[0].endswith(".py"))
+    except OSError:
+        pass
+    finally:
+        own.looking = False
+    return frozenset(found)
 
 
 def user_site(skip: int = 1) -> tuple[str, int] | None:

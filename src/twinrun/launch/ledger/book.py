@@ -11,7 +11,7 @@ from typing import Any
 
 import xxhash
 
-from twinrun.launch.sites import is_users
+from twinrun.launch.sites import is_users, own
 from twinrun.launch.watch import Watch
 
 _MOST_ROWS = 2000
@@ -139,6 +139,8 @@ class Book:
 
 def caller(skip: int = 2) -> Caller | None:
     """The user's line that led here, and what lies between. None when no frame of the user's is on this stack."""
+    if getattr(own, "looking", False):
+        return None
     frame: FrameType | None = sys._getframe(skip)
     via = near = ""
     while frame is not None:
