@@ -216,3 +216,13 @@ def test_a_program_that_turns_into_another_is_not_judged(tmp_path: Path) -> None
 def test_the_interpreter_is_the_one_that_twinrun_runs_under(tmp_path: Path) -> None:
     assert {twin["executable"] for twin in seen_by_twins(check(write(tmp_path, LOOK)))} == {sys.executable}
     assert environment()["TF_CPP_MIN_LOG_LEVEL"] == "3"
+
+
+def test_twins_share_a_gpu_where_there_is_one(tmp_path: Path) -> None:
+    from twinrun.launch.twin import _shared_gpu
+
+    (tmp_path / "nvidia0").touch()
+    there, nowhere = (tmp_path / "nvidia0",), (tmp_path / "nothing",)
+    growth = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+    assert [_shared_gpu(visible, there) for visible in (None, "0", "", "-1")] == [growth, growth, {}, {}]
+    assert _shared_gpu(None, nowhere) == {}

@@ -184,6 +184,16 @@ def _is_chatter(line: str) -> bool:
     )
 
 
+_NVIDIA = (Path("/dev/nvidia0"), Path("/proc/driver/nvidia"))
+
+
+def _shared_gpu(visible: str | None, signs: tuple[Path, ...] = _NVIDIA) -> dict[str, str]:
+    """TensorFlow takes all of a GPU's memory at once, and the twins share the GPU: there it must take what it needs."""
+    if visible in ("", "-1") or not any(sign.exists() for sign in signs):
+        return {}
+    return {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+
+
 def _masked(arguments: tuple[str, ...]) -> tuple[str, ...]:
     try:
         from twinrun.environment.secrets import mask_arguments
@@ -194,4 +204,5 @@ def _masked(arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 def _environment(spec_file: Path, extra: Mapping[str, str]) -> dict[str, str]:
     environment = {**os.environ, **extra}
+    environment = {**_shared_gpu(environment.get("CUDA_VISIBLE_DEVICES")), **environment}
     return {**environment, **entrance(str(spec_file), environment.get("PYTHONPATH"))}
