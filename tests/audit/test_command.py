@@ -74,9 +74,9 @@ def test_what_the_datasets_have_to_say_is_put_together_with_what_the_source_says
     ]
     asked: list[object] = []
 
-    def audit_datasets(program: str, args: tuple[str, ...], *, module: bool) -> list[object] | None:
+    def audit_datasets(program: str, args: tuple[str, ...], *, module: bool) -> datasets.DatasetsAudit | None:
         asked.append((program, args, module))
-        return seen if program == "guilty.py" else None
+        return datasets.DatasetsAudit(tuple(seen)) if program == "guilty.py" else None
 
     monkeypatch.setattr(datasets, "audit_datasets", audit_datasets)
     ran = CliRunner().invoke(verb, ["--output-format", "json", "guilty.py", "--epochs", "2"])
@@ -88,6 +88,38 @@ def test_what_the_datasets_have_to_say_is_put_together_with_what_the_source_says
     ran = CliRunner().invoke(verb, ["clean.py"])
     assert "hint: only the source was read" in ran.stderr
     assert ran.exit_code == 0
+
+
+def test_what_was_seen_as_the_program_ran_is_silenced_in_the_source_too(here: Path) -> None:
+    from twinrun.audit import audit_source
+    from twinrun.audit.datasets import DatasetsAudit
+    from twinrun.audit.result import audit_result
+    from twinrun.findings.catalogue import finding
+
+    text = (here / "guilty.py").read_text()
+    (here / "guilty.py").write_text(
+        text.replace("shuffle(10)", "shuffle(10)  # twinrun: ignore[TW201] a demo")
+    )
+    place = {"file": str(here / "guilty.py"), "line": 5}
+    seen = DatasetsAudit((finding("TW201", "seen", **place), finding("TW207", "another", **place)))
+    result = audit_result("guilty.py", audit_source([here / "guilty.py"]), seen)
+    assert [each.code for each in result.findings] == ["TW207"]
+    assert [(each.code, reason) for each, reason in result.silenced] == [("TW201", "a demo")]
+
+
+def test_an_input_that_could_not_be_audited_is_undecided_and_never_clean(here: Path) -> None:
+    from twinrun.audit import audit_source
+    from twinrun.audit.datasets import DatasetsAudit
+    from twinrun.audit.result import audit_result
+    from twinrun.render.audit_text import as_text
+
+    source = audit_source([here / "clean.py"])
+    failed = audit_result("clean.py", source, DatasetsAudit(failures=("ValueError: no",)))
+    assert (failed.verdict, failed.exit_code) == ("undecided", 2)
+    assert "undecided: an input could not be audited: ValueError: no" in as_text(failed)
+    unknown = audit_result("clean.py", source, DatasetsAudit(unknown=("ours() at clean.py:3: not a stage",)))
+    assert unknown.verdict == "clean"
+    assert "note: not known: ours() at clean.py:3: not a stage" in as_text(unknown)
 
 
 def test_nothing_of_the_program_is_imported_or_run(here: Path) -> None:

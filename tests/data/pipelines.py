@@ -23,6 +23,7 @@ FIXED: dict[str, Builder] = {}
 REFUSED: dict[str, Builder] = {}
 D = tf.data.Dataset
 GENERATOR = tf.random.Generator.from_seed(7)
+COUNTER = tf.Variable(0, dtype=tf.int64)
 SHARED_RNG = np.random.default_rng(7)
 TABLE = tf.lookup.StaticHashTable(
     tf.lookup.KeyValueTensorInitializer(tf.range(64, dtype=tf.int64), tf.range(64, dtype=tf.int64) * 3), 0
@@ -407,6 +408,20 @@ def sorted_list_files(calls: int) -> Any:
     return D.list_files(str(FOLDER / "part-*.txt"), shuffle=False).flat_map(tf.data.TextLineDataset)
 
 
+@racing
+def shuffle_behind_a_snapshot(calls: int) -> Any:
+    ds = D.range(12).snapshot(tempfile.mkdtemp(dir=FOLDER))
+    return ds.shuffle(12)  #! TW201
+
+
+@racing
+def shuffle_of_what_was_saved(calls: int) -> Any:
+    if not (FOLDER / "saved").exists():
+        D.range(12).save(str(FOLDER / "saved"))
+    ds = D.load(str(FOLDER / "saved"))
+    return ds.shuffle(12)  #! TW201
+
+
 @fixed
 def records(calls: int) -> Any:
     return tf.data.TFRecordDataset([str(FOLDER / "records.tfrecord")] * 2, num_parallel_reads=2)
@@ -625,6 +640,12 @@ def shared_rng_in_parallel_map(calls: int) -> Any:
 def entropy_in_a_map(calls: int) -> Any:
     ds = D.range(32)
     return ds.map(lambda x: tf.numpy_function(lambda v: v + os.urandom(1)[0], [x], tf.int64))  #! TW204
+
+
+@refused
+def variable_that_parallel_calls_update(calls: int) -> Any:
+    ds = D.range(32)
+    return ds.map(lambda x: 2 * COUNTER.assign_add(x), num_parallel_calls=calls)  #! TW403
 
 
 @refused

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +17,40 @@ from twinrun.launch.twin import Twin
 
 STEPS = 3  # by then the pipelines of a training loop are built
 LONGEST = 60.0  # seconds; what was built by then is audited
+_MARGIN = 10.0  # seconds left to a twin whose time is up, to tell what it knows
 
 
-def audit_datasets(program: str, args: Sequence[str], *, module: bool = False) -> list[Finding] | None:
-    """Findings about the datasets of `python program args…`; None when they were not looked at."""
+@dataclass(frozen=True)
+class DatasetsAudit:
+    """What was found in the inputs of one run, and what of them could not be judged."""
+
+    findings: tuple[Finding, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Stages of which nothing can be said, each in a line."""
+    failures: tuple[str, ...] = ()
+    """Inputs that could not be audited at all, and why."""
+
+
+def audit_datasets(program: str, args: Sequence[str], *, module: bool = False) -> DatasetsAudit | None:
+    """The datasets of `python program args…`; None when they were not looked at."""
     place = Path(tempfile.mkdtemp(prefix="twinrun-audit-"))
     twin = Twin(
         "A", Program(program, tuple(args), module), place / "A",
-        lockstep=False, steps=STEPS, ledger=False, experiment={"audit_data": True},
+        lockstep=False, steps=STEPS, ledger=False, experiment={"audit_data": time.time() + LONGEST},
     )  # fmt: skip
     try:
-        advance([twin], lambda _: False, deadline=time.monotonic() + LONGEST)
+        advance([twin], lambda _: False, deadline=time.monotonic() + LONGEST + _MARGIN)
         twin.wait(timeout=5.0)
-        return _findings(twin.end)
+        return _told(twin.end)
     finally:
         twin.kill()
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _findings(end: dict[str, Any] | None) -> list[Finding] | None:
-    """None when the program did not come to its end, or to its third step, or imports no TensorFlow."""
-    if end is None or not isinstance(end.get("data"), list):
+def _told(end: dict[str, Any] | None) -> DatasetsAudit | None:
+    """None when the program did not come to its end, or imports no TensorFlow."""
+    data = None if end is None else end.get("data")
+    if not isinstance(data, dict):
         return None
-    return [Finding(**{**row, "evidence": tuple(row["evidence"])}) for row in end["data"]]
+    rows = [Finding(**{**row, "evidence": tuple(row["evidence"])}) for row in data["findings"]]
+    return DatasetsAudit(tuple(rows), tuple(data["unknown"]), tuple(data["failures"]))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from twinrun.audit.program import Problem
+from twinrun.audit.program import Problem, decode, shown_path
 from twinrun.audit.source_audit import SourceAudit
 from twinrun.findings.finding import Finding
 from twinrun.findings.fixes import Fix, as_diff
+from twinrun.findings.silence import sift
+
+if TYPE_CHECKING:
+    from twinrun.audit.datasets import DatasetsAudit
 
 SCHEMA = "twinrun/audit/1"
 CLEAN, FINDINGS, UNDECIDED = "clean", "findings", "undecided"
@@ -30,6 +33,8 @@ class AuditResult:
     datasets_audited: bool = False
     reason: str | None = None
     """Why nothing can be said, when nothing can."""
+    notes: tuple[str, ...] = ()
+    """What of the inputs could not be judged."""
 
     @property
     def verdict(self) -> str:
@@ -58,6 +63,7 @@ class AuditResult:
                 {"file": problem.file, "line": problem.line, "reason": problem.reason}
                 for problem in self.problems
             ],
+            "notes": list(self.notes),
         }
 
     def as_fix_diff(self) -> str:
@@ -65,26 +71,33 @@ class AuditResult:
         return as_diff(fix for fix in self.fixes if fix.safe)
 
 
-def audit_result(program: str, source: SourceAudit, datasets: Iterable[Finding] | None) -> AuditResult:
+def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | None) -> AuditResult:
     """Put both audits together."""
+    seen = sift(map(_as_shown, datasets.findings if datasets is not None else ()), _text)
     found = {_place(each): each for each in source.findings}
-    for each in datasets or ():
+    for each in seen.kept:
         read = found.get(_place(each))
         if read is None:
             found[_place(each)] = each
         else:  # the running program knows that it is so; the source knows the line as written, and the fix
-            evidence = (*each.evidence, *read.evidence)
+            evidence = tuple(dict.fromkeys((*each.evidence, *read.evidence)))
             found[_place(each)] = replace(each, file=read.file, evidence=evidence, fix=read.fix or each.fix)
     ordered = sorted(found.values(), key=lambda each: (each.file or "", each.line or 0, each.code))
+    silenced = {_place(each): (each, reason) for each, reason in (*seen.silenced, *source.silenced)}
+    failures = datasets.failures if datasets is not None else ()
     return AuditResult(
         program,
         tuple(ordered),
         source.files_read,
         source.problems,
-        source.silenced,
+        tuple(silenced.values()),
         source.fixes,
         datasets is not None,
-        _reason(source),
+        _reason(source, failures),
+        (
+            *(f"an input could not be audited: {failure}" for failure in failures),
+            *(f"not known: {stage}" for stage in (datasets.unknown if datasets is not None else ())),
+        ),
     )
 
 
@@ -93,9 +106,23 @@ def _place(finding: Finding) -> tuple[str, str | None, int | None]:
     return finding.code, finding.file and str(Path(finding.file).resolve()), finding.line
 
 
-def _reason(source: SourceAudit) -> str | None:
+def _as_shown(finding: Finding) -> Finding:
+    """The running program knows its files by their full paths."""
+    return replace(finding, file=shown_path(Path(finding.file))) if finding.file else finding
+
+
+def _text(file: str) -> str | None:
+    try:
+        return decode(Path(file).read_bytes())
+    except OSError:
+        return None
+
+
+def _reason(source: SourceAudit, failures: tuple[str, ...]) -> str | None:
     """Fail closed: where something could not be read, or not to its end, nothing is called clean."""
     if source.problems:
         others = len(source.problems) - 1
         return f"{source.problems[0]}" + (f" (and {others} more)" if others else "")
+    if failures:
+        return f"an input could not be audited: {failures[0]}"
     return None if source.files_read else "there is no Python file to read"

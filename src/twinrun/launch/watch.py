@@ -198,6 +198,17 @@ class Watch:
                 stream.flush()
         os._exit(0)
 
+    def stop_at(self, moment: float) -> None:
+        """End the process at this time (as time.time() tells it) if it is still running, and tell what was seen until then."""
+        timer = threading.Timer(max(0.0, moment - time.time()), self._stop_now)
+        timer.daemon = True
+        timer.start()
+
+    def _stop_now(self) -> None:
+        with self.lock:
+            if self.alive:
+                self._stop_here()
+
     def finish(self) -> None:
         if not self.alive:
             return

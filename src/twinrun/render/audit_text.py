@@ -17,6 +17,7 @@ def as_text(result: AuditResult, *, quiet: bool = False) -> str:
             lines += [*_finding(finding), ""]
         for problem in result.problems:
             lines.append(f"not judged: {printable(str(problem))}")
+        lines += [f"note: {printable(note)}" for note in result.notes]
         for finding, reason in result.silenced:
             lines.append(f"silenced: {finding.code} at {printable(finding.place or '')}: {printable(reason)}")
     lines.append(_headline(result))

@@ -97,6 +97,18 @@ def a_variant_is_named() -> None:
         of(D.from_tensors({"a": (1, empty)}))
 
 
+def inside_a_function_there_are_no_bits_to_look_at() -> None:
+    outside = D.range(3)
+
+    @tf.function
+    def run() -> None:
+        for ds in (outside, D.range(3)):
+            with pytest.raises(CannotFingerprint, match=r"inside a tf\.function"):
+                of(ds)
+
+    run()
+
+
 def a_running_digest_is_the_same_as_the_whole() -> None:
     running = ElementDigest()
     for element in D.range(30).batch(4):

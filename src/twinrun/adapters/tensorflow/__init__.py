@@ -21,7 +21,8 @@ def attach(watch: Watch) -> None:
 
         trace_ops(watch)
     if watch.spec.experiment.get("audit_data"):
-        from twinrun.adapters.tensorflow.data.watch import collected, watch_datasets
+        from twinrun.adapters.tensorflow.data.watch import told, watch_datasets
 
         watch_datasets()
-        watch.answers["data"] = lambda _: [one.as_json() for audit in collected() for one in audit.findings]
+        watch.answers["data"] = lambda _: told()
+        watch.stop_at(watch.spec.experiment["audit_data"])

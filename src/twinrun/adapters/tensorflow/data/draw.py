@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from twinrun.adapters.tensorflow.data.sites import shown_file
 from twinrun.findings.finding import Finding
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def as_text(subject: str, stages: tuple[Stage, ...], findings: tuple[Finding, ..
         lines += [f"      · {note}" for note in (stage.notes if stage is not None else ())]
     for one in findings:
         lines.append(f"{one.code} {one.name}: {one.message}")
-        lines += [f"  --> {one.place}"] if one.place else []
+        lines += [f"  --> {shown_file(one.place)}"] if one.place else []
         lines += [f"      {text}" for text in one.evidence]
         lines += [f"  fix: {one.fix}"] if one.fix else []
     return "\n".join(line.rstrip() for line in lines)
@@ -65,7 +66,7 @@ def as_html(subject: str, stages: tuple[Stage, ...], findings: tuple[Finding, ..
     )
     items = "".join(
         f"<li><b>{escape(one.code)}</b> {escape(one.message)}"
-        + (f" <code>{escape(one.place)}</code>" if one.place else "")
+        + (f" <code>{escape(shown_file(one.place))}</code>" if one.place else "")
         + (f"<br>fix: {escape(one.fix)}" if one.fix else "")
         + "</li>"
         for one in findings

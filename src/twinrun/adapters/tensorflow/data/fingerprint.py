@@ -93,6 +93,7 @@ def data_fingerprint(dataset: Any, epochs: int = 1, limit: int | None = None) ->
     """
     if not isinstance(epochs, int) or epochs < 1:
         raise UsageError(f"data_fingerprint: epochs must be at least 1, not {epochs!r}")
+    refuse_in_graph(dataset)
     if limit is None and _is_endless(dataset):
         raise UsageError(
             "the dataset has no end",
@@ -129,6 +130,19 @@ def _walk(dataset: Iterable[Any], limit: int | None, *into: ElementDigest) -> bo
             one.add_digest(digest)
         taken += 1
     return False
+
+
+def refuse_in_graph(dataset: Any) -> None:
+    """Inside a tf.function a dataset gives symbols, which have no bits."""
+    if not hasattr(dataset, "_variant_tensor"):
+        return
+    import tensorflow as tf
+
+    if not tf.executing_eagerly() or not hasattr(dataset._variant_tensor, "numpy"):
+        raise CannotFingerprint(
+            "inside a tf.function a dataset's elements have no bits yet",
+            hint="build the dataset, and look at its elements, outside the function",
+        )
 
 
 def _first_line(problem: BaseException) -> str:

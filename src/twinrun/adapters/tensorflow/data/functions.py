@@ -40,6 +40,8 @@ class FunctionFacts:
     draws: tuple[Draw, ...] = ()
     host: tuple[HostCall, ...] = ()
     writes: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
+    """Writes of variables that the function reads as well: what a call reads depends on those before it."""
     unknown: tuple[str, ...] = ()
     stateless_draws: bool = False
 
@@ -53,6 +55,7 @@ def facts_of(graph: Any) -> FunctionFacts:
     draws: list[Draw] = []
     host: list[HostCall] = []
     writes: list[str] = []
+    updates: list[str] = []
     unknown: list[str] = []
     stateless = False
     for op in ops_within(graph):
@@ -68,13 +71,18 @@ def facts_of(graph: Any) -> FunctionFacts:
             if feeds_seeds(op):
                 draws.append(Draw(op.type, "seed state", None, op_site(op)))
             else:
-                writes.append(op.type)
+                (updates if _reads_of(op) else writes).append(op.type)
         elif randomops.is_stateless_draw(op.type):
             stateless = True
         elif op._is_stateful and not randomops.is_harmless(op.type) and not is_dataset_op(op):
             unknown.append(op.type)
     return FunctionFacts(
-        tuple(draws), tuple(host), tuple(dict.fromkeys(writes)), tuple(dict.fromkeys(unknown)), stateless
+        tuple(draws),
+        tuple(host),
+        tuple(dict.fromkeys(writes)),
+        tuple(dict.fromkeys(updates)),
+        tuple(dict.fromkeys(unknown)),
+        stateless,
     )
 
 
@@ -108,7 +116,7 @@ def called_graphs(op: Any) -> list[Any]:
 def function_graph(graph: Any, name: str) -> Any:
     """A function's graph, by the name under which an op of `graph` refers to it."""
     from tensorflow.python.eager import context
-    from tensorflow.python.framework import function_def_to_graph
+    from tensorflow.python.framework import function_def_to_graph, ops
 
     while graph is not None:
         function = graph._get_function(name)
@@ -116,9 +124,11 @@ def function_graph(graph: Any, name: str) -> Any:
             inner = getattr(function, "graph", None)
             if inner is not None:
                 return inner
-            return function_def_to_graph.function_def_to_graph(_definition(function))
+            with graph.as_default():  # functions that it calls are looked for where it stands
+                return function_def_to_graph.function_def_to_graph(_definition(function))
         graph = getattr(graph, "outer_graph", None)
-    return function_def_to_graph.function_def_to_graph(context.get_function_def(name))
+    with ops.init_scope():  # and those of the process not in a graph that is being traced meanwhile
+        return function_def_to_graph.function_def_to_graph(context.get_function_def(name))
 
 
 def _definition(function: Any) -> Any:
@@ -183,10 +193,7 @@ def _filled(cell: Any) -> bool:
 
 def feeds_seeds(write: Any) -> bool:
     """Whether a variable that is written here is also read as the seed of a stateless draw, as Keras does."""
-    resource = write.inputs[0]
-    waiting = [
-        op for op in write.graph.get_operations() if op.type in randomops.READS and op.inputs[0] is resource
-    ]
+    waiting = _reads_of(write)
     seen = set()
     while waiting:
         op = waiting.pop()
@@ -201,6 +208,14 @@ def feeds_seeds(write: Any) -> bool:
             return True
         waiting += [consumer for output in op.outputs for consumer in output.consumers()]
     return False
+
+
+def _reads_of(write: Any) -> list[Any]:
+    """The ops that read, in the same graph, what this one writes."""
+    resource = write.inputs[0]
+    return [
+        op for op in write.graph.get_operations() if op.type in randomops.READS and op.inputs[0] is resource
+    ]
 
 
 def _seeded(op: Any) -> bool | None:

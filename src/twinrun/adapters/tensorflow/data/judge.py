@@ -19,7 +19,7 @@ SHUFFLES = (
 )
 RANDOM_SOURCES = ("RandomDataset", "RandomDatasetV2")
 CACHES = ("CacheDataset", "CacheDatasetV2")
-_WORST = ("racing", "unseeded", "unknown", "seeded", "none")
+WORST = ("racing", "unseeded", "unknown", "seeded", "none")
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,8 @@ def _function_randomness(facts: FunctionFacts, raced: bool, circumstances: Circu
             found.append(
                 "unknown"
             )  # the generator was seeded, or not, where it was made: the graph cannot say
+    if facts.updates and raced:
+        found.append("racing")
     found += [_host_randomness(call, raced, circumstances) for call in facts.host]
     if facts.unknown:
         found.append("unknown")
@@ -139,7 +141,7 @@ def draws_unseeded(call: HostCall, circumstances: Circumstances) -> bool:
 
 
 def _worst(found: list[str]) -> str:
-    return min(found, key=_WORST.index, default="none")
+    return min(found, key=WORST.index, default="none")
 
 
 def _notes(stage: Stage, circumstances: Circumstances) -> tuple[str, ...]:

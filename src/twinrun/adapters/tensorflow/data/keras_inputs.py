@@ -11,7 +11,9 @@ from twinrun.adapters.tensorflow.data.data_audit import DataAudit, audit_dataset
 from twinrun.adapters.tensorflow.data.functions import FunctionFacts, HostCall
 from twinrun.adapters.tensorflow.data.graph import Stage
 from twinrun.adapters.tensorflow.data.hostcode import HostDraw, host_draws, undecorated
-from twinrun.adapters.tensorflow.data.seeding import numpy_is_seeded, unseeded_streams
+from twinrun.adapters.tensorflow.data.image_iterators import audit_image_iterator
+from twinrun.adapters.tensorflow.data.judge import WORST
+from twinrun.adapters.tensorflow.data.seeding import unseeded_streams
 from twinrun.adapters.tensorflow.data.sites import Site, callable_site
 from twinrun.errors import UsageError
 from twinrun.findings.catalogue import finding
@@ -36,7 +38,7 @@ def audit_keras_input(
     """Audit anything that `fit` takes beside a tf.data dataset, or a layer that augments."""
     if _is_a(data, "PyDataset", "Sequence", module=("keras", "tf_keras")):
         if _is_a(data, "Iterator", module=("keras", "tf_keras")):
-            return _image_iterator(data)
+            return audit_image_iterator(data, workers, use_multiprocessing)
         return _loader(data, shuffle, workers, use_multiprocessing)
     if isinstance(data, GeneratorType) or (callable(data) and not _is_layer(data)):
         return _generator(data)
@@ -111,9 +113,12 @@ def _loader(
     processes = bool(use_multiprocessing or getattr(loader, "_use_multiprocessing", False))
     draws = host_draws(loader.__getitem__)
     between = host_draws(loader.on_epoch_end) if hasattr(loader, "on_epoch_end") else ()
-    randomness, findings = _loader_findings(type(loader).__name__, site, workers, processes, draws)
-    if randomness == "none" and between:
-        randomness = "unknown"
+    name = type(loader).__name__
+    randomness, findings = _loader_findings(f"{name}.__getitem__", site, workers, processes, draws)
+    if between:  # one thread calls it, when an epoch is over
+        then, more = _loader_findings(f"{name}.on_epoch_end", site, 1, False, between)
+        findings += [one for one in more if one.code not in {other.code for other in findings}]
+        randomness = min(randomness, then, key=WORST.index)
     notes = []
     if shuffle is not False:
         notes.append("fit(shuffle=True), the default, orders its batches by Python's random: seed that")
@@ -140,24 +145,25 @@ def _loader(
 def _loader_findings(
     name: str, site: Site | None, workers: int, processes: bool, draws: tuple[HostDraw, ...]
 ) -> tuple[str, list[Finding]]:
+    """`name` is the method's, with its class."""
     kinds = {draw.kind for draw in draws}
     drawn = ", ".join(str(draw) for draw in draws if draw.kind != "element")
     site = Site(draws[0].file, draws[0].line) if draws else site  # the line to change is the one that draws
     if kinds & {"stream", "shared"} and (workers > 1 or processes):
-        how = f"{workers} {'processes' if processes else 'threads'}"
+        how, loader = f"{workers} {'processes' if processes else 'threads'}", name.partition(".")[0]
         message = (
-            f"{how} of {name} each draw from their own copy of one stream"
+            f"{how} of {loader} each draw from their own copy of one stream"
             if processes
-            else f"{how} of {name} take turns at one random stream in the order in which they happen to run"
+            else f"{how} of {loader} take turns at one random stream in the order in which they happen to run"
         )
-        return "racing", [_found("TW205", site, message, [f"__getitem__ draws from {drawn}"], _FOR_EACH)]
+        return "racing", [_found("TW205", site, message, [f"{name} draws from {drawn}"], _FOR_EACH)]
     if kinds & {"unseeded", "entropy"}:
-        message = f"{name}.__getitem__ draws randomness that nobody seeded"
+        message = f"{name} draws randomness that nobody seeded"
         return "unseeded", [_found("TW204", site, message, [f"it draws from {drawn}"], _FOR_EACH)]
     unseeded = _unseeded_in(draws)
     if unseeded is not None:
         code, whose, fix = _STREAMS[unseeded]
-        message = f"{name}.__getitem__ draws from {whose} global stream, which was not seeded"
+        message = f"{name} draws from {whose} global stream, which was not seeded"
         return "unseeded", [_found(code, site, message, [f"it draws from {drawn}"], fix)]
     if kinds & {"stream", "shared"}:
         return "unknown", []
@@ -168,57 +174,6 @@ def _unseeded_in(draws: tuple[HostDraw, ...]) -> str | None:
     """A global stream that is drawn from and that certainly nobody has seeded."""
     unseeded = unseeded_streams()
     return next((draw.stream for draw in draws if draw.kind == "stream" and draw.stream in unseeded), None)
-
-
-def _image_iterator(loader: Any) -> DataAudit:
-    """What ImageDataGenerator.flow gives: it draws from NumPy's global stream, reseeded for each batch."""
-    name = type(loader).__name__
-    seed, shuffle = getattr(loader, "seed", None), bool(getattr(loader, "shuffle", False))
-    augments = _augments(getattr(loader, "image_data_generator", None))
-    draws = shuffle or augments
-    findings: tuple[Finding, ...] = ()
-    randomness = "none" if not draws else "seeded" if seed is not None else "unknown"
-    if draws and seed is None and not numpy_is_seeded():
-        randomness = "unseeded"
-        what = " and ".join([*(["shuffles"] if shuffle else []), *(["augments"] if augments else [])])
-        findings = (
-            _found(
-                "TW102",
-                None,
-                f"{name} {what} with NumPy's global stream, which was not seeded",
-                ["its seed is None, and np.random.seed was not called"],
-                "flow(…, seed=42), and np.random.seed(42) at the start",
-            ),
-        )
-    notes = []
-    if seed is not None and draws:
-        notes.append("reseeds NumPy's global stream for every batch: whoever else draws from it repeats too")
-    elif draws:
-        notes.append(
-            "draws from NumPy's global stream: several workers take turns at it as they happen to run"
-        )
-    stage = Stage(
-        "1", name, "ImageIterator", True, order="deterministic", randomness=randomness, notes=tuple(notes)
-    )
-    return DataAudit((stage,), findings, subject=name)
-
-
-def _augments(generator: Any) -> bool:
-    """Whether an ImageDataGenerator transforms at random."""
-    if generator is None:
-        return False
-    names = (
-        "rotation_range",
-        "width_shift_range",
-        "height_shift_range",
-        "shear_range",
-        "channel_shift_range",
-    )
-    if any(getattr(generator, name, 0) for name in names):
-        return True
-    flips = getattr(generator, "horizontal_flip", False) or getattr(generator, "vertical_flip", False)
-    zoom = getattr(generator, "zoom_range", (1, 1))
-    return bool(flips or getattr(generator, "brightness_range", None) or tuple(zoom) != (1, 1))
 
 
 # -- generators ----------------------------------------------------------------------------------------------

@@ -11,12 +11,12 @@ from typing import Any
 
 from twinrun.adapters.tensorflow.data.change import Change
 from twinrun.adapters.tensorflow.data.data_audit import audit_dataset
+from twinrun.adapters.tensorflow.data.file_names import files_in_listing_order
 from twinrun.adapters.tensorflow.data.graph import Pipeline, Stage, read
 from twinrun.adapters.tensorflow.data.judge import Circumstances, judged
 from twinrun.adapters.tensorflow.data.keys import Pass
 from twinrun.adapters.tensorflow.data.replay import CannotRewrite
 from twinrun.adapters.tensorflow.data.rewrite import Rewriter
-from twinrun.adapters.tensorflow.data.rules import files_in_listing_order
 from twinrun.adapters.tensorflow.data.tail import tail_of
 from twinrun.adapters.tensorflow.data.unconverted import unconverted
 from twinrun.errors import UsageError
@@ -138,6 +138,13 @@ def _refuse_unknown(stages: tuple[Stage, ...]) -> None:
             raise CannotRewrite(
                 f"stage {stage.inside} uses a dataset from outside that draws: {stage.kind}()",
                 hint="build that dataset inside the function",
+                where=None if stage.site is None else str(stage.site),
+            )
+        updates = [op for facts in stage.functions for op in facts.updates]
+        if updates and stage.randomness == "racing":
+            raise CannotRewrite(
+                f"parallel calls of {stage.kind}() read and write one variable ({updates[0]})",
+                hint="carry the state along with ds.scan(…), or leave num_parallel_calls out",
                 where=None if stage.site is None else str(stage.site),
             )
         if not stage.known:

@@ -23,6 +23,7 @@ from twinrun.adapters.tensorflow.data.functions import (
 from twinrun.adapters.tensorflow.data.hostcode import HostDraw, undecorated
 from twinrun.adapters.tensorflow.data.keys import Scope
 from twinrun.adapters.tensorflow.data.needs import draws_in_python, is_draw
+from twinrun.adapters.tensorflow.data.sites import Site
 from twinrun.adapters.tensorflow.data.substitutes import substitute
 from twinrun.errors import TwinrunError
 
@@ -129,7 +130,7 @@ class _Replay:
             raise CannotRewrite(
                 f"{call.name}() draws from {refused[0].what}, which cannot be replaced from outside",
                 hint="inside the function write: rng = twinrun.element_rng(); and draw from that",
-                where=f"{refused[0].file}:{refused[0].line}",
+                where=str(Site(refused[0].file, refused[0].line)),
             )
         redirect_global_streams()
         registered = python_function(op)

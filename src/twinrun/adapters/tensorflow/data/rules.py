@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
+from twinrun.adapters.tensorflow.data.file_names import files_in_listing_order
 from twinrun.adapters.tensorflow.data.functions import Draw, HostCall
 from twinrun.adapters.tensorflow.data.graph import Pipeline, Stage
 from twinrun.adapters.tensorflow.data.judge import (
@@ -33,6 +32,7 @@ def findings_of(
             found += _timed(_shuffles(stage, stages), circumstances)
             found += _order(stage)
             found += _timed(_draws(stage), circumstances)
+            found += _updates(stage, circumstances)
             found += _host(stage, circumstances)
             found += _frozen(stage, stages)
             if circumstances.resumes:
@@ -165,6 +165,20 @@ def _gives_up(dataset: Any) -> bool:
     if dataset is None or dataset._options_attr.deterministic is not False:
         return False
     return all(one._options_attr.deterministic is not False for one in dataset._inputs())
+
+
+def _updates(stage: Stage, circumstances: Circumstances) -> Iterator[Finding]:
+    written = [op for facts in stage.functions for op in facts.updates]
+    if written and stage.parallel and not circumstances.op_determinism:
+        yield _at(
+            "TW403",
+            stage.site,
+            f"parallel calls of {stage.kind}() read and write one variable in the order in which they happen to run",
+            [
+                f"stage {stage.number}: {', '.join(dict.fromkeys(written))} in a function with several calls at once ({_calls(stage)})"
+            ],
+            "num_parallel_calls=None for this stage, or carry the state along with ds.scan(…)",
+        )
 
 
 def _draws(stage: Stage) -> Iterator[Finding]:
@@ -314,47 +328,3 @@ def _files(stages: tuple[Stage, ...], pipeline: Pipeline) -> Iterator[Finding]:
             [f"their order is that of a listing of {folder}, and not the sorted one"],
             "sort them: sorted(os.listdir(folder)), sorted(glob.glob(pattern))",
         )
-
-
-def files_in_listing_order(
-    stages: tuple[Stage, ...], pipeline: Pipeline
-) -> Iterator[tuple[Stage, list[str], str]]:
-    """Sources of file names in the order in which the directory lists them today, which is not sorted."""
-    for stage in stages:
-        names = _file_names(pipeline.datasets.get(stage.number)) if stage.op == "TensorSliceDataset" else []
-        folder = _in_listing_order(names)
-        if folder is not None:
-            yield stage, names, folder
-
-
-def _file_names(dataset: Any) -> list[str]:
-    tensors = (
-        []
-        if dataset is None
-        else [one for one in dataset._tensors if one.dtype.name == "string" and one.shape.rank == 1]
-    )
-    for tensor in tensors:
-        if hasattr(tensor, "numpy") and 3 <= tensor.shape[0] <= 1_000_000:
-            names = [os.fsdecode(name) for name in tensor.numpy()]
-            if all(os.sep in name for name in names[:3]) and Path(names[0]).exists():
-                return names
-    return []
-
-
-def _in_listing_order(names: list[str]) -> str | None:
-    """The folder whose present listing gives exactly this order, if that is not the sorted order anyway."""
-    if not names or names == sorted(names):
-        return None
-    by_folder: dict[str, list[str]] = {}
-    for name in names:
-        by_folder.setdefault(str(Path(name).parent), []).append(Path(name).name)
-    for folder, members in by_folder.items():
-        wanted = set(members)
-        try:
-            with os.scandir(folder) as listing:
-                listed = [entry.name for entry in listing if entry.name in wanted]
-        except OSError:
-            return None
-        if len(members) >= 3 and members == listed and members != sorted(members):
-            return folder
-    return None

@@ -7,10 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from twinrun.adapters.tensorflow.data.fingerprint import CannotFingerprint, ElementDigest, EpochFingerprint
+from twinrun.adapters.tensorflow.data.fingerprint import (
+    CannotFingerprint,
+    ElementDigest,
+    EpochFingerprint,
+    refuse_in_graph,
+)
 from twinrun.adapters.tensorflow.data.graph import Stage
 from twinrun.adapters.tensorflow.data.make_repeatable import made_by_us
-from twinrun.adapters.tensorflow.data.sites import Site
+from twinrun.adapters.tensorflow.data.sites import Site, shown_file
 from twinrun.adapters.tensorflow.data.unconverted import unconverted
 from twinrun.errors import NotComparable, UsageError
 from twinrun.findings.catalogue import finding
@@ -45,7 +50,7 @@ class ShardAudit:
         ]
         for one in self.findings:
             lines.append(f"{one.code} {one.name}: {one.message}")
-            lines += [f"  --> {one.place}"] if one.place else []
+            lines += [f"  --> {shown_file(one.place)}"] if one.place else []
             lines += [f"  fix: {one.fix}"] if one.fix else []
         return "\n".join(lines)
 
@@ -67,6 +72,8 @@ def audit_shards(
     apart when the rest of them is random.
     """
     parts, complete, stages = _parts(data, workers, whole)
+    for part in parts:
+        refuse_in_graph(part)
     digests = [_digests(part, key, limit) for part in parts]
     counts: Counter[int] = Counter()
     for one in digests:

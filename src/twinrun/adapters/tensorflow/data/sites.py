@@ -8,6 +8,7 @@ traceback of its own.
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,13 @@ class Site:
     call: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{shown_file(self.file)}:{self.line}"
+
+
+def shown_file(file: str) -> str:
+    """A path as the user would write it: relative to here when it lies here."""
+    here = os.getcwd() + os.sep  # noqa: PTH109 - for every line that is shown
+    return file.removeprefix(here)
 
 
 def note_sites() -> None:

@@ -19,7 +19,7 @@ import wrapt
 from twinrun.adapters.tensorflow.data.data_audit import DataAudit, audit_dataset
 from twinrun.adapters.tensorflow.data.keras_inputs import as_fit_shuffle, audit_keras_input
 from twinrun.adapters.tensorflow.data.lift import unwrapped
-from twinrun.adapters.tensorflow.data.sites import note_sites
+from twinrun.adapters.tensorflow.data.sites import Site, calling_site, note_sites
 from twinrun.adapters.tensorflow.data.unconverted import unconverted
 from twinrun.errors import TwinrunError
 
@@ -51,7 +51,8 @@ class Watch:
     def keras_input(self, data: Any, **said: Any) -> None:
         """Something that is no dataset is about to be trained on; `said` is what fit was told about it."""
         if self._is_new(data):
-            self._take(lambda: audit_keras_input(data, **said))
+            site = calling_site()
+            self._take(lambda: _placed(audit_keras_input(data, **said), site))
 
     def _is_new(self, data: Any) -> bool:
         if id(data) in self._seen:
@@ -154,6 +155,22 @@ def failures() -> list[str]:
     return [] if _watch is None else list(_watch.failures)
 
 
+def told() -> dict[str, list[Any]]:
+    """All of it for the parent process: findings, stages of which nothing can be said, inputs that could not be audited."""
+    audits = collected()
+    unknown = [
+        f"{stage.kind}() at {stage.site or 'an unknown line'}: {'; '.join(stage.notes) or 'its randomness cannot be read'}"
+        for audit in audits
+        for stage in audit.stages
+        if "unknown" in (stage.order, stage.randomness)
+    ]
+    return {
+        "findings": [one.as_json() for audit in audits for one in audit.findings],
+        "unknown": list(dict.fromkeys(unknown)),
+        "failures": list(dict.fromkeys(failures())),
+    }
+
+
 def stop_watching() -> None:
     """Undo `watch_datasets`."""
     global _watch
@@ -175,6 +192,19 @@ def _wrap(module: str, owner: str, method: str, see: Callable[..., None]) -> Non
 
     setattr(cls, method, unconverted(watched))
     _undo.append(lambda: setattr(cls, method, original))
+
+
+def _placed(audit: DataAudit, site: Site | None) -> DataAudit:
+    """A finding without a line of its own is told at the line that handed the input over."""
+    if site is None:
+        return audit
+    told = (
+        one
+        if one.file
+        else replace(one, file=site.file, line=site.line, evidence=(*one.evidence, "handed over here"))
+        for one in audit.findings
+    )
+    return replace(audit, findings=tuple(told))
 
 
 def _as_user_sees_it(audit: DataAudit) -> DataAudit:
