@@ -90,6 +90,36 @@ def test_what_the_datasets_have_to_say_is_put_together_with_what_the_source_says
     assert ran.exit_code == 0
 
 
+def test_the_datasets_of_a_running_program_are_looked_at_and_it_goes_no_further_than_three_steps(
+    here: Path,
+) -> None:
+    program = write(
+        here / "train.py",
+        """
+        import numpy as np
+        import tensorflow as tf
+
+        data = np.ones((64, 3), np.float32)
+        ds = getattr(tf.data.Dataset.from_tensor_slices(data), "shuf" + "fle")(9).batch(2)
+        weight = tf.Variable(tf.zeros([3, 1]))
+        optimizer = tf.keras.optimizers.SGD()
+        for step, batch in enumerate(ds):
+            open("steps.txt", "w").write(str(step))
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(batch @ weight)
+            optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
+        """,
+    )
+    ran = audit(here, "--output-format", "json", "train.py")
+    document = json.loads(ran.stdout)
+    assert document["datasets_audited"] is True
+    assert [(each["code"], each["file"], each["line"]) for each in document["findings"]] == [
+        ("TW201", "train.py", 5)  # nothing but the running program knows that this is a shuffle
+    ]
+    assert int((here / "steps.txt").read_text()) <= 3  # of 31: a step is closed when the next one begins
+    assert audit(here, "--source-only", program.name).returncode == 0
+
+
 def test_what_was_seen_as_the_program_ran_is_silenced_in_the_source_too(here: Path) -> None:
     from twinrun.audit import audit_source
     from twinrun.audit.datasets import DatasetsAudit
@@ -114,12 +144,19 @@ def test_an_input_that_could_not_be_audited_is_undecided_and_never_clean(here: P
     from twinrun.render.audit_text import as_text
 
     source = audit_source([here / "clean.py"])
-    failed = audit_result("clean.py", source, DatasetsAudit(failures=("ValueError: no",)))
+    failed = audit_result("clean.py", source, DatasetsAudit(failures=("an input: no",)))
     assert (failed.verdict, failed.exit_code) == ("undecided", 2)
-    assert "undecided: an input could not be audited: ValueError: no" in as_text(failed)
+    assert "undecided: an input: no" in as_text(failed)
     unknown = audit_result("clean.py", source, DatasetsAudit(unknown=("ours() at clean.py:3: not a stage",)))
     assert unknown.verdict == "clean"
     assert "note: not known: ours() at clean.py:3: not a stage" in as_text(unknown)
+
+
+def test_a_program_that_ends_badly_is_undecided_and_says_how(here: Path) -> None:
+    write(here / "train.py", "raise SystemExit('there is no data')\n")
+    ran = audit(here, "train.py")
+    assert ran.returncode == 2
+    assert "the program ended with exit code 1 before its third step: there is no data" in ran.stdout
 
 
 def test_nothing_of_the_program_is_imported_or_run(here: Path) -> None:

@@ -6,14 +6,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from twinrun.findings.finding import Finding
 from twinrun.launch.lockstep import advance
 from twinrun.launch.program import Program
-from twinrun.launch.twin import Twin
+from twinrun.launch.twin import Twin, ending
 
 STEPS = 3  # by then the pipelines of a training loop are built
 LONGEST = 60.0  # seconds; what was built by then is audited
@@ -28,7 +28,7 @@ class DatasetsAudit:
     unknown: tuple[str, ...] = ()
     """Stages of which nothing can be said, each in a line."""
     failures: tuple[str, ...] = ()
-    """Inputs that could not be audited at all, and why."""
+    """Why not all inputs were looked at, each in a sentence."""
 
 
 def audit_datasets(program: str, args: Sequence[str], *, module: bool = False) -> DatasetsAudit | None:
@@ -40,11 +40,19 @@ def audit_datasets(program: str, args: Sequence[str], *, module: bool = False) -
     )  # fmt: skip
     try:
         advance([twin], lambda _: False, deadline=time.monotonic() + LONGEST + _MARGIN)
-        twin.wait(timeout=5.0)
-        return _told(twin.end)
+        code = twin.wait(timeout=5.0)
+        told = _told(twin.end)
+        return told if not code else _failed(told or DatasetsAudit(), twin, code)
     finally:
         twin.kill()
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _failed(told: DatasetsAudit, twin: Twin, code: int) -> DatasetsAudit:
+    """A program that ends badly has inputs that it never came to."""
+    said = twin.tail(1)
+    why = f"the program {ending(code)} before its third step" + (f": {said}" if said else "")
+    return replace(told, failures=(*told.failures, why))
 
 
 def _told(end: dict[str, Any] | None) -> DatasetsAudit | None:

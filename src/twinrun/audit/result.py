@@ -95,7 +95,7 @@ def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | No
         datasets is not None,
         _reason(source, failures),
         (
-            *(f"an input could not be audited: {failure}" for failure in failures),
+            *failures,
             *(f"not known: {stage}" for stage in (datasets.unknown if datasets is not None else ())),
         ),
     )
@@ -124,5 +124,5 @@ def _reason(source: SourceAudit, failures: tuple[str, ...]) -> str | None:
         others = len(source.problems) - 1
         return f"{source.problems[0]}" + (f" (and {others} more)" if others else "")
     if failures:
-        return f"an input could not be audited: {failures[0]}"
+        return failures[0]
     return None if source.files_read else "there is no Python file to read"

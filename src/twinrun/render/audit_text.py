@@ -17,7 +17,8 @@ def as_text(result: AuditResult, *, quiet: bool = False) -> str:
             lines += [*_finding(finding), ""]
         for problem in result.problems:
             lines.append(f"not judged: {printable(str(problem))}")
-        lines += [f"note: {printable(note)}" for note in result.notes]
+        notes = [note for note in result.notes if result.verdict != UNDECIDED or note != result.reason]
+        lines += [f"note: {printable(note)}" for note in notes]
         for finding, reason in result.silenced:
             lines.append(f"silenced: {finding.code} at {printable(finding.place or '')}: {printable(reason)}")
     lines.append(_headline(result))

@@ -167,7 +167,7 @@ def told() -> dict[str, list[Any]]:
     return {
         "findings": [one.as_json() for audit in audits for one in audit.findings],
         "unknown": list(dict.fromkeys(unknown)),
-        "failures": list(dict.fromkeys(failures())),
+        "failures": [f"an input could not be audited: {one}" for one in dict.fromkeys(failures())],
     }
 
 
