@@ -16,7 +16,7 @@ from twinrun.launch.program import Program
 
 def row(kind: str, line: int = 1, **more: Any) -> dict[str, Any]:
     base = {
-        "kind": kind, "file": "/p/train.py", "line": line, "function": "main", "via": "", "what": kind, "where": "",
+        "kind": kind, "file": "/p/train.py", "line": line, "function": "main", "via": "", "entry": "", "what": kind, "where": "",
         "count": 1, "order": line, "last": line, "step": 0, "seeded": None, "inside": [], "threads": 1,
         "digest": "same", "draws": ["same"],
     }  # fmt: skip
@@ -83,7 +83,84 @@ def test_a_draw_after_the_seed_is_not_too_late() -> None:
 def test_a_seed_that_differs_points_to_where_its_value_came_from() -> None:
     clock, seed, draw = row("clock", 2), row("seed:numpy", 3, seeded="1"), row("numpy", 4)
     found = suspected([clock, seed, draw], [other(clock), other(seed), other(draw)])
-    assert found == [("TW303", 2)]
+    assert found == [
+        ("TW303", 2),
+        ("TW102", 3),
+    ]  # the draws are that seed's doing; the seed itself comes last
+
+
+def test_a_draw_inside_a_library_is_suspected_behind_the_programs_own() -> None:
+    split = row("numpy", 3, via="sklearn", entry="train_test_split", what="np.random.shuffle")
+    noise = row("python-random", 8)
+    both = [split, noise], [other(split), other(noise)]
+    assert suspected(*both) == [("TW101", 8), ("TW102", 3)]
+
+
+def test_a_seed_taken_back_is_blamed_before_the_draws_that_follow() -> None:
+    good, back = row("seed:numpy", 2, seeded="7"), row("unseed:numpy", 4, seeded="None")
+    draw = row("numpy", 6)
+    found = suspected([good, back, draw], [good, other(back), other(draw)])
+    assert found == [("TW102", 4), ("TW102", 6)]
+
+
+def test_a_seed_taken_back_from_a_stream_nobody_draws_from_again_is_not_suspected() -> None:
+    draw, back = row("numpy", 2), row("unseed:numpy", 4, seeded="None")
+    assert suspected([draw, back], [draw, other(back)]) == []
+
+
+def test_what_keras_drew_before_it_seeded_the_stream_with_it_is_to_blame() -> None:
+    """`split_dataset` draws a number, and seeds Python's stream with it."""
+    draw = row("keras-seed", 5, via="keras", entry="split_dataset")
+    seed = row("seed:python-random", 5, order=6, via="keras", entry="split_dataset", seeded="1")
+    assert suspected([draw, seed], [other(draw), other(seed)])[0] == ("TW201", 5)
+
+
+def test_the_global_generator_is_blamed_where_it_is_drawn_from() -> None:
+    made = row("generator", 3, via="tensorflow", what="tf.random.get_global_generator")
+    drawn = row("tf-generator", 9, seeded="global")
+    assert suspected([made, drawn], [other(made), drawn]) == [("TW103", 9)]
+
+
+def test_names_that_the_system_makes_up_are_entropy() -> None:
+    name = row("name", 4, via="tempfile", what="tempfile.mkdtemp")
+    assert suspected([name], [other(name)]) == [("TW108", 4)]
+
+
+def test_results_in_order_of_completion_are_the_workers_doing() -> None:
+    taken = row("completion", 7, what="as_completed")
+    assert suspected([taken], [taken]) == [("TW205", 7)]
+    assert suspected([taken], [taken], phase="weights") == [("TW403", 7)]
+
+
+def test_a_module_that_draws_while_it_is_imported_is_named() -> None:
+    draw = row("numpy", 3, where="import of setup_data")
+    seed = row("seed:numpy", 9, seeded="1")
+    evidence = Evidence(Difference(1, "batch", "x"), side_by_side([draw, seed], [other(draw), seed]))
+    first = candidates(evidence, Source(Program("/nowhere/train.py")))[0]
+    assert first.code == "TW106" and first.advice.startswith("setup_data draws while it is imported")
+
+
+LOADER = """
+class Jittered:
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        noise = np.random.normal()
+        return self.rng.normal(size=4)
+"""
+
+
+def test_workers_that_share_a_generator_are_blamed_where_they_draw(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(LOADER)
+    loader = row("loader", 9, file=str(script), seeded="4", what="Jittered")
+    evidence = Evidence(Difference(1, "batch", "x"), side_by_side([loader], [loader]))
+    first = candidates(evidence, Source(Program(str(script))))[0]
+    assert (first.code, first.line) == ("TW205", 11)
 
 
 def test_an_unseeded_shuffle_is_suspected_though_no_digest_shows_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -37,7 +38,7 @@ class World:
 
     def candidates(self, _: Evidence) -> list[Candidate]:
         return [
-            Candidate("TW101", kind, kind, rank=len(self.suspects) - place)
+            Candidate("TW101", kind, kind, ((kind, "train.py", 1),), rank=10 + len(self.suspects) - place)
             for place, kind in enumerate(self.suspects)
         ]
 
@@ -74,3 +75,40 @@ def test_one_cause_among_one_suspect_takes_one_experiment() -> None:
     world = World({"shuffle": 1}, ["shuffle"])
     world.explained()
     assert len(world.trials) == 1
+
+
+def test_the_three_likeliest_are_tried_alone_before_all_together() -> None:
+    world = World({"thread": 1}, ["shuffle", "order", "thread", "file"])
+    world.explained()
+    assert [trial.what for trial in world.trials] == ["", "", ""]
+
+
+def test_a_suspect_that_no_experiment_can_hold_still_is_never_confirmed() -> None:
+    world = World({"listing": 1}, [])
+    suspect = Candidate("TW304", "listing", "other files", rank=10)
+    search = Search(world, lambda _: [suspect])
+    first = world.evidence(set())
+    assert first is not None
+    search.explain(first)
+    assert [(finding.confirmed, finding.message) for finding in search.findings] == [
+        (False, "likely: other files")
+    ]
+
+
+class LuckyWorld(World):
+    """A race that shows only when it is provoked: whatever is held still, the twins seem to repeat."""
+
+    def hold_still(self, candidates: list[Candidate], *, what: str | None = None, **extra: Any) -> Trial:
+        if extra.get("provoked"):
+            return super().hold_still(candidates, what=what)
+        trial = Trial(what or "", "repeats", 20, 1.0)
+        self.trials.append(trial)
+        return trial
+
+    def candidates(self, _: Evidence) -> list[Candidate]:
+        return [replace(candidate, races=True) for candidate in super().candidates(_)]
+
+
+def test_where_something_races_luck_does_not_confirm() -> None:
+    search = LuckyWorld({"thread": 1}, ["shuffle", "thread"]).explained()
+    assert [finding.message for finding in search.findings if finding.confirmed] == ["thread"]

@@ -126,7 +126,7 @@ def checked(
 
 
 def experiment_settings(hold_still: tuple[str, ...], trace_ops: bool) -> dict[str, object]:
-    """`numpy:train.py:12` holds the draws of that line still."""
+    """`numpy:train.py:12` holds the draws of that line still; `addresses` all that id() gives."""
     from pathlib import Path
 
     from twinrun.errors import UsageError
@@ -134,9 +134,11 @@ def experiment_settings(hold_still: tuple[str, ...], trace_ops: bool) -> dict[st
     settings: dict[str, object] = {}
     steady = []
     for text in hold_still:
-        kind, _, place = text.partition(":")
-        file, _, line = place.rpartition(":")
-        if file and line.isdigit():
+        place, _, line = text.rpartition(":")
+        kind, _, file = place.rpartition(":")  # a kind may have a colon of its own: seed:numpy
+        if text == "addresses":
+            settings["addresses"] = True
+        elif kind and file and line.isdigit():
             steady.append([kind, str(Path(file).absolute()), int(line)])
         else:
             raise UsageError(

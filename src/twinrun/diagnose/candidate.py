@@ -21,6 +21,13 @@ class Candidate:
     settings: dict[str, Any] = field(default_factory=dict)  # for the experiment, beside the sites
     races: bool = False  # shows only sometimes
     shown: str = ""  # what the experiment does, in words
+    bonus: int = 0  # added to the rank of its kind: what is known of this one beside its kind
+    advice: str = ""  # what to write instead, where neither the catalogue nor the source says it
+
+    @property
+    def holdable(self) -> bool:
+        """Whether there is an experiment at all. Without one it can be a suspect, and never more."""
+        return bool(self.sites or self.settings)
 
     def at(self, site: Site) -> Candidate:
         return replace(self, sites=(site,), file=site[1], line=site[2])

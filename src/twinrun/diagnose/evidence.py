@@ -20,7 +20,8 @@ class Evidence:
     first: Difference
     rows: tuple[tuple[Row | None, Row | None], ...]  # of the ledger, the same site in both twins
     streams: tuple[str, ...] = ()  # random streams of Keras and TensorFlow whose state differs
-    ops: Traces | None = None
+    ops: Traces | None = None  # of the step at which they parted
+    fed: Traces | None = None  # of the input pipeline, from its beginning
 
     @property
     def early(self) -> tuple[int, int]:
@@ -31,23 +32,22 @@ class Evidence:
         return [pair for pair in self.rows if any(row is not None and row["kind"] in kinds for row in pair)]
 
 
-def evidence_of(result: CheckResult, ops: Traces | None = None) -> Evidence | None:
+def evidence_of(result: CheckResult, traces: tuple[Traces, Traces] | None = None) -> Evidence | None:
     """What a check that diverged leaves behind. None when it does not say where."""
     if result.first_difference is None:
         return None
     ledgers = [ledger for ledger in result.ledgers if isinstance(ledger, list)]
     pair = (ledgers[0], ledgers[-1]) if len(ledgers) > 1 else ([], [])
-    return Evidence(
-        result.first_difference, side_by_side(*pair), tuple(row["stream"] for row in result.streams), ops
-    )
+    streams = tuple(row["stream"] for row in result.streams)
+    return Evidence(result.first_difference, side_by_side(*pair), streams, *(traces or (None, None)))
 
 
-def op_traces(twins: Sequence[Twin]) -> Traces | None:
-    """Asked of twins that stand still and trace their ops."""
+def op_traces(twins: Sequence[Twin]) -> tuple[Traces, Traces] | None:
+    """Asked of twins that stand still and trace their ops: those of the step, and those of the input pipeline."""
     if len(twins) < 2:
         return None
-    answers = [twin.ask("ops", timeout=120.0).get("ops", []) for twin in (twins[0], twins[-1])]
-    return (answers[0], answers[1])
+    a, b = (twin.ask("ops", timeout=120.0) for twin in (twins[0], twins[-1]))
+    return (a.get("ops", []), b.get("ops", [])), (a.get("fed", []), b.get("fed", []))
 
 
 def side_by_side(a: list[Row], b: list[Row]) -> tuple[tuple[Row | None, Row | None], ...]:

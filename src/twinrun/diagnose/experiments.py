@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from twinrun.diagnose.candidate import Candidate, combined
-from twinrun.diagnose.candidates import relative
 from twinrun.diagnose.evidence import Evidence, Traces, evidence_of, op_traces
+from twinrun.diagnose.places import relative
 from twinrun.launch.check import run_check
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.vary import NO_VARIATION, Variation
@@ -62,13 +62,17 @@ class Laboratory:
         return left > 0 and left >= 0.5 * self.longest
 
     def hold_still(
-        self, candidates: list[Candidate], *, what: str | None = None, **extra: Any
+        self, candidates: list[Candidate], *, what: str | None = None, provoked: bool = False, **extra: Any
     ) -> Trial | None:
+        """`provoked`: with the threads of one twin pushed about, so that what only seems to repeat does not."""
         shown = what or " and ".join(dict.fromkeys(candidate.shown for candidate in candidates))
         settings = combined(candidates)
         restore = settings.pop("restore", None)
+        sequential = settings.pop("sequential", False) or self.options.sequential
         settings.update(extra)
-        options = replace(self.options, experiment=settings)
+        options = replace(self.options, experiment=settings, sequential=sequential)
+        if provoked:
+            options = replace(options, jostle=True)
         if restore:
             options = replace(options, sequential=True, before_twin=_restorer(restore))
         return self._run(shown, options, ops=bool(extra.get("trace_ops")))
@@ -93,7 +97,7 @@ class Laboratory:
         place = self.folder / f"{len(self.trials) + 1:02d}"
         left = self.budget - (time.monotonic() - self.started)
         options = replace(options, steps=steps, folder=str(place), timeout=max(20.0, left))
-        traces: list[Traces | None] = []
+        traces: list[tuple[Traces, Traces] | None] = []
 
         def held(twins: Any, _: Any) -> dict[str, Any]:
             if ops:
@@ -159,8 +163,10 @@ def command(options: CheckOptions) -> str:
     words += ["twinrun", "check", "--no-diagnose"]
     for kind, file, line in experiment.get("steady", []):
         words += ["--hold-still", f"{kind}:{relative(file)}:{line}"]
+    if experiment.get("addresses"):
+        words += ["--hold-still", "addresses"]
     if experiment.get("trace_ops"):
-        words.append("--trace-ops")
+        words.append("--trace-ops")  # of the step; those of the pipeline too, where it is "pipeline"
     if options.variation.names:
         words += ["--vary", ",".join(options.variation.names)]
     if options.sequential:

@@ -18,6 +18,7 @@ _STATEFUL = (
     "Optional",
     "Assign",
     "Resource",
+    "NonDeterministic",
 )
 
 
@@ -37,7 +38,8 @@ def first_culprit(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> Culprit |
             return None  # the twins went different ways: no op can be blamed by position
         if left["outputs"] == right["outputs"]:
             continue
-        hidden = left["op"].startswith(_STATEFUL) or None in left["inputs"]
+        stateful = left.get("stateful") or left["op"].startswith(_STATEFUL)
+        hidden = stateful or None in left["inputs"]
         if hidden or left["inputs"] != right["inputs"]:
             return None  # what came in differed already, or may have: the cause lies before this op
         return Culprit(

@@ -17,8 +17,10 @@ from twinrun.findings.finding import Finding
 from twinrun.recording.frame import PHASES
 
 _ROUNDS = 6  # causes found one behind the other, at most
-_LIKELY = 7  # a candidate of this rank is tried before the ops are
+_LIKELY = 7  # a candidate of this rank is tried before the ops of a step are
 _FED = PHASES.index("batch")  # phases after this one are computed
+_ALONE = 3  # so many are tried alone before all are tried together
+_WORTH_A_TRIAL = 3  # of its own, by rank; what is less likely is tried with the rest
 _NARROWED = ("numpy", "python-random", "generator", "entropy", "clock", "tf-random")
 
 
@@ -39,14 +41,17 @@ class Search:
     suspects: Callable[[Evidence], list[Candidate]]  # best supported first
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    _tried: set[tuple[Any, ...]] = field(default_factory=set)
+    _op_tried: bool = False
 
     def explain(self, evidence: Evidence) -> None:
         kept: list[Candidate] = []
         for _ in range(_ROUNDS):
             known = {candidate.key() for candidate in kept}
-            found = [candidate for candidate in self.suspects(evidence) if candidate.key() not in known]
-            likely = found and found[0].rank >= _LIKELY
-            if _computed(evidence) and not likely and self._blame_op(kept, evidence):
+            found = [c for c in self.suspects(evidence) if c.key() not in known and c.holdable]
+            enough = _WORTH_A_TRIAL if _fed(evidence) else _LIKELY
+            likely = found and found[0].rank >= enough
+            if not likely and self._blame_op(kept, evidence):
                 return
             moved = self._try(kept, found, evidence) if found else None
             if moved is None:
@@ -54,25 +59,27 @@ class Search:
             if moved.repeats:
                 return
             evidence = moved.evidence or evidence
-        if not (_computed(evidence) and not self._op_tried and self._blame_op(kept, evidence)):
+            self._op_tried = False
+        if not self._blame_op(kept, evidence):
             self._unexplained(kept, self.suspects(evidence))
-
-    _op_tried = False
 
     def _try(self, kept: list[Candidate], found: list[Candidate], evidence: Evidence) -> Trial | None:
         """The likeliest alone, then all together. None when neither moves anything; `kept` grows with what does."""
-        trial = self.lab.hold_still([*kept, found[0]])
-        if trial is None:
-            return None
-        if trial.repeats:
-            self._confirm([*kept, found[0]], trial)
-            return trial
-        if trial.later_than(evidence):
-            kept.append(found[0])
-            return trial
+        races = any(candidate.races for candidate in found)
+        alone = [c for c in found[:_ALONE] if c is found[0] or c.rank >= _WORTH_A_TRIAL]
+        for candidate in alone:
+            trial = self._held([*kept, candidate], races)
+            if trial is None:
+                return None
+            if trial.repeats:
+                self._confirm([*kept, candidate], trial)
+                return trial
+            if trial.later_than(evidence):
+                kept.append(candidate)
+                return trial
         if len(found) == 1:
             return None
-        together = self.lab.hold_still([*kept, *found], what="everything suspected held still")
+        together = self._held([*kept, *found], races, what="everything suspected held still")
         if together is None:
             return None
         if together.repeats:
@@ -82,6 +89,16 @@ class Search:
             kept += found
             return together
         return None
+
+    def _held(self, held: list[Candidate], races: bool, what: str | None = None) -> Trial | None:
+        """Where something races, twins may repeat by luck: then they must repeat once more, with threads pushed about."""
+        self._tried.update(candidate.key() for candidate in held)
+        trial = self.lab.hold_still(held, what=what)
+        if trial is None or not trial.repeats or not races:
+            return trial
+        said = what or " and ".join(dict.fromkeys(candidate.shown for candidate in held))
+        again = self.lab.hold_still(held, what=f"{said}, once more, provoked", provoked=True)
+        return trial if again is None else again
 
     def _needed(self, held: list[Candidate]) -> list[Candidate]:
         """Let go of one after the other, the least likely first; keep those without which the twins differ again."""
@@ -122,25 +139,32 @@ class Search:
         return f"shown: {cause.shown}{others} the twins repeat {steps} ({done})"
 
     def _blame_op(self, kept: list[Candidate], evidence: Evidence) -> bool:
-        """Run the step op by op in both twins, and find the first op whose inputs match and whose outputs do not."""
+        """Run it op by op in both twins, and find the first op whose inputs match and whose outputs do not: an op of the
+        step when what went in was equal, an op of the input pipeline when a batch differs."""
+        fed = _fed(evidence)
+        if self._op_tried or not (fed or _computed(evidence)):
+            return False
         self._op_tried = True
         usual = self.lab.steps
         self.lab.steps = evidence.first.step
         trial = None
+        where = "the input pipeline" if fed else "the step"
         for _ in range(2):  # a race may need a second chance, and more steps, to show
             trial = self.lab.hold_still(
-                kept, what="every op of the step compared between the twins", trace_ops=True
+                kept,
+                what=f"every op of {where} compared between the twins",
+                trace_ops="pipeline" if fed else True,
             )
             if trial is None or not trial.repeats:
                 break
             self.lab.steps = usual
         self.lab.steps = usual
-        if trial is None or trial.evidence is None or trial.evidence.ops is None:
+        seen = trial.evidence if trial is not None else None
+        traces = (seen.fed if fed else seen.ops) if seen is not None else None
+        culprit = first_culprit(*traces) if traces is not None else None
+        if seen is None or traces is None or culprit is None:
             return False
-        culprit = first_culprit(*trial.evidence.ops)
-        if culprit is None:
-            return False
-        self.findings.append(op_finding(culprit, trial.evidence.first, len(trial.evidence.ops[0])))
+        self.findings.append(op_finding(culprit, seen.first, len(traces[0]), where))
         later = "with it held still the difference comes later"
         self.findings += [finding_of(candidate, later, confirmed=False) for candidate in kept]
         return True
@@ -149,8 +173,11 @@ class Search:
         """Say what is known, as what it is."""
         later = "with it held still the difference comes later, and does not vanish"
         self.findings += [finding_of(candidate, later, confirmed=False) for candidate in kept]
-        if not kept and rest and not self.lab.trials:
-            self.findings.append(finding_of(rest[0], f"not tried: {rest[0].shown}", confirmed=False))
+        for candidate in [c for c in rest if c.key() not in self._tried and c.rank >= _WORTH_A_TRIAL][:2]:
+            untried = (
+                f"not tried: {candidate.shown}" if candidate.holdable else "no experiment can hold it still"
+            )
+            self.findings.append(finding_of(candidate, untried, confirmed=False))
         tried = (
             "nothing that was tried makes the twins repeat" if self.lab.trials else "there was nothing to try"
         )
@@ -160,3 +187,7 @@ class Search:
 def _computed(evidence: Evidence) -> bool:
     """What went into the step was equal: what differs was computed."""
     return evidence.first.step > 0 and PHASES.index(evidence.first.phase) > _FED
+
+
+def _fed(evidence: Evidence) -> bool:
+    return evidence.first.step > 0 and PHASES.index(evidence.first.phase) == _FED

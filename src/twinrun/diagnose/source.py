@@ -1,4 +1,5 @@
-"""The program's own source, read for what no ledger can see: iteration over sets, and hash()."""
+"""The program's own source, read for what no ledger can see: iteration over sets, hash(), id(), and draws from
+generator objects."""
 
 from __future__ import annotations
 
@@ -9,6 +10,12 @@ from pathlib import Path
 from twinrun.launch.program import Program
 
 Place = tuple[str, int, str]  # file, line, what is written there
+# Methods by which a generator is drawn from: NumPy's, and those of Python's random.Random.
+_DRAWS = {
+    "random", "random_sample", "rand", "randn", "randint", "integers", "normal", "standard_normal", "uniform", "choice",
+    "choices", "sample", "shuffle", "permutation", "permuted", "exponential", "poisson", "binomial", "beta", "gamma",
+    "gauss", "normalvariate", "triangular", "randrange", "getrandbits", "multinomial", "dirichlet", "laplace", "lognormal",
+}  # fmt: skip
 
 
 class Source:
@@ -69,6 +76,56 @@ class Source:
                     line = getattr(node, "lineno", None) or _shown(node).lineno  # type: ignore[attr-defined]
                     found.append((weight, (file, line, ast.unparse(_shown(node)).partition("\n")[0][:80])))
         return [place for _, place in sorted(found, key=lambda item: -item[0])]
+
+    def addresses(self) -> list[Place]:
+        """Where the address of an object is asked for: `id(x)`, and `id` handed on as a key."""
+        return [
+            (file, node.lineno, ast.unparse(node).partition("\n")[0][:80])
+            for file, tree in self.trees
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and _asks_address(node)
+        ]
+
+    def draws_of_class(self, file: str, line: int) -> list[Place]:
+        """Where the class around a line draws from a generator object, in the method at that line first."""
+        for path, tree in self.trees:
+            if path != str(Path(file).resolve()):
+                continue
+            for owner in (
+                node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and _spans(node, line)
+            ):
+                found = [
+                    (path, node.lineno, ast.unparse(node).partition("\n")[0][:80])
+                    for node in ast.walk(owner)
+                    if isinstance(node, ast.Call) and _draws_from_object(node)
+                ]
+                method = next(
+                    (m for m in owner.body if isinstance(m, ast.FunctionDef) and _spans(m, line)), owner
+                )
+                return sorted(found, key=lambda place: (not _spans(method, place[1]), place[1]))
+        return []
+
+
+def _asks_address(call: ast.Call) -> bool:
+    handed_on = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "key")]
+    called = isinstance(call.func, ast.Name) and call.func.id == "id" and len(call.args) == 1
+    return called or any(isinstance(value, ast.Name) and value.id == "id" for value in handed_on)
+
+
+def _spans(node: ast.AST, line: int) -> bool:
+    decorators = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(d.lineno for d in decorators)])  # type: ignore[attr-defined]
+    return bool(first <= line <= (node.end_lineno or first))  # type: ignore[attr-defined]
+
+
+def _draws_from_object(call: ast.Call) -> bool:
+    """`self.rng.normal()`, `RNG.choice()`; not `np.random.normal()` or `random.choice()`, which the ledger sees."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _DRAWS:
+        return False
+    owner = call.func.value
+    if isinstance(owner, ast.Attribute):
+        return not (owner.attr == "random" and isinstance(owner.value, ast.Name) and owner.value.id != "self")
+    return isinstance(owner, ast.Name) and owner.id not in ("random", "np", "numpy", "tf", "keras")
 
 
 def _is_set(node: ast.AST, names: set[str]) -> bool:

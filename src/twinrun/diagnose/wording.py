@@ -7,8 +7,8 @@ from pathlib import Path
 
 from twinrun.compare.frames import Difference
 from twinrun.diagnose.candidate import Candidate
-from twinrun.diagnose.candidates import relative
 from twinrun.diagnose.ops import Culprit
+from twinrun.diagnose.places import relative
 from twinrun.findings.catalogue import finding, lookup
 from twinrun.findings.finding import Finding
 
@@ -23,16 +23,16 @@ def finding_of(candidate: Candidate, shown: str, *, confirmed: bool) -> Finding:
         line=candidate.line,
         confirmed=confirmed,
         evidence=[*notes, shown],
-        fix=fix_for(candidate.code, candidate.file, candidate.line),
+        fix=candidate.advice or fix_for(candidate.code, candidate.file, candidate.line),
     )
 
 
-def op_finding(culprit: Culprit, difference: Difference, ops: int) -> Finding:
+def op_finding(culprit: Culprit, difference: Difference, ops: int, of: str = "the step") -> Finding:
     where = f" of layer {culprit.layer}" if culprit.layer else ""
     role = f", the gradient of {culprit.forward}" if culprit.gradient and culprit.forward else ""
     measured = difference.distance
     evidence = [
-        f"shown: of the {ops} ops of step {difference.step}, run in both twins, it is the first whose inputs match bit for bit and whose output does not"
+        f"shown: of the {ops} ops of {of} up to step {difference.step}, run in both twins, it is the first whose inputs match bit for bit and whose output does not"
     ]
     if measured is not None and measured.max_abs is not None:
         ulp = f", {measured.max_ulp} ULP" if measured.max_ulp is not None else ""

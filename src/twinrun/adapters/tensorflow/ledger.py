@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.data.ops import dataset_ops
+from tensorflow.python.data.ops import options as options_lib
 from tensorflow.python.eager import context
 from tensorflow.python.ops import gen_random_ops, gen_stateless_random_ops_v2, script_ops, stateful_random_ops
 
@@ -28,6 +29,8 @@ _STATELESS_OPS = (
     "stateless_random_uniform_v2", "stateless_random_normal_v2", "stateless_truncated_normal_v2",
     "stateless_random_uniform_int_v2", "stateless_random_uniform_full_int_v2",
 )  # fmt: skip
+_ORDER_OPTIONS = ("deterministic", "experimental_deterministic")
+_FRESH = "Generator.from_non_deterministic_state"
 _SEEDED_STAGES = ("shuffle", "rejection_resample")
 _SEEDED_SOURCES = ("list_files", "random", "sample_from_datasets")
 _PARALLEL_STAGES = ("map", "interleave", "batch", "padded_batch", "ragged_batch", "map_with_legacy_function")
@@ -64,8 +67,8 @@ def install(book: Book) -> None:
     for name in _PARALLEL_STAGES:
         if hasattr(dataset, name):
             setattr(dataset, name, _parallel_stage(book, name, getattr(dataset, name)))
-    dataset.with_options = _with_options(book, dataset.with_options)
     tf.timestamp = _timestamp(book, tf.timestamp)
+    options_lib.Options.__setattr__ = _said_so(book, options_lib.Options.__setattr__)
 
 
 def _random_op(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,10 +106,10 @@ def _stateless_op(book: Book, name: str, original: Callable[..., Any]) -> Callab
 
 def _set_seed(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
     def set_global_seed(seed: Any) -> Any:
-        book.note(
-            "seed:tensorflow", caller(), "tf.random.set_seed", repr(seed).encode(), seeded=repr(seed)[:80]
-        )
-        return original(seed)
+        who = caller()
+        number = book.steady("seed:tensorflow", who)
+        book.note("seed:tensorflow", who, "tf.random.set_seed", repr(seed).encode(), seeded=repr(seed)[:80])
+        return original(seed if number is None else number)
 
     return set_global_seed
 
@@ -119,9 +122,9 @@ def _fresh_generator(book: Book, original: Callable[..., Any]) -> Callable[..., 
             made = cls.from_seed(number, alg=alg)
         else:
             made = original(alg=alg) if alg is not None else original()
-        book.note(
-            "generator", who, "tf.random.Generator.from_non_deterministic_state", made.state.numpy().tobytes()
-        )
+        # The global generator is made by the first who asks for it.
+        what = "get_global_generator" if who is not None and who.via == "tensorflow" else _FRESH
+        book.note("generator", who, f"tf.random.{what}", made.state.numpy().tobytes())
         return made
 
     return from_non_deterministic_state
@@ -129,7 +132,8 @@ def _fresh_generator(book: Book, original: Callable[..., Any]) -> Callable[..., 
 
 def _generator_draw(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
     def _prepare_key_counter(self: Any, shape: Any) -> Any:
-        book.note("tf-generator", caller(), "tf.random.Generator")
+        shared = self is stateful_random_ops.global_generator
+        book.note("tf-generator", caller(), "tf.random.Generator", seeded="global" if shared else None)
         return original(self, shape)
 
     return _prepare_key_counter
@@ -233,19 +237,18 @@ def _after(leaf: Any) -> Any:
     )
 
 
-def _with_options(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
-    def with_options(self: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
-        if options.deterministic is False:
-            who = caller()
-            book.note("parallel", who, "Options.deterministic = False", b"", seeded="False")
+def _said_so(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
+    """`options.deterministic = False`: the line that gives up the order is this one, wherever the options are used."""
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
+        who = caller() if name in _ORDER_OPTIONS and value is False else None
+        if who is not None and who.via != "tensorflow":  # which merges options, and says what was said before
+            book.note("parallel", who, f"Options.{name} = False", b"", seeded="False")
             if book.steady("order", who) is not None or book.steady("parallel", who) is not None:
-                import copy
+                value = True
+        original(self, name, value)
 
-                options = copy.deepcopy(options)
-                options.deterministic = True
-        return original(self, options, *args, **kwargs)
-
-    return with_options
+    return __setattr__
 
 
 def _timestamp(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:

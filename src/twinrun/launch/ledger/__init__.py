@@ -9,7 +9,17 @@ from twinrun.launch.watch import Watch
 
 def install(watch: Watch) -> None:
     from twinrun.launch.hooks import when_imported
-    from twinrun.launch.ledger import clock, inputs, numpy_streams, outside, python_stream, threads
+    from twinrun.launch.ledger import (
+        addresses,
+        clock,
+        completion,
+        inputs,
+        names,
+        numpy_streams,
+        outside,
+        python_stream,
+        threads,
+    )
 
     book = open_book(watch)
     python_stream.install(book)
@@ -17,6 +27,10 @@ def install(watch: Watch) -> None:
     clock.install(book)
     inputs.install(book)
     threads.install(book)
+    names.install(book)
+    completion.install(book)
+    if watch.spec.experiment.get("addresses"):
+        addresses.hold_still()
     when_imported("numpy.random", lambda module: numpy_streams.install(book, module))
     watch.answers["ledger"] = lambda _: book.as_json()
 

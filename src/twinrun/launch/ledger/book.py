@@ -29,8 +29,9 @@ class Row:
     function: str
     order: int  # of its first entry, over the whole book
     via: str = ""  # the library that the user's line called, where it did not call the source itself
+    entry: str = ""  # the function of that library, and nothing where it was being imported
     what: str = ""  # the call, as the user knows it
-    where: str = ""  # "py_function", "generator", "pydataset", "graph", or nothing
+    where: str = ""  # "py_function", "generator", "pydataset", "graph", "import of MODULE", or nothing
     count: int = 0
     last: int = 0
     step: int = 0  # of its first entry
@@ -43,7 +44,7 @@ class Row:
     def as_json(self) -> dict[str, Any]:
         return {
             "kind": self.kind, "file": self.file, "line": self.line, "function": self.function, "via": self.via,
-            "what": self.what, "where": self.where, "count": self.count, "order": self.order, "last": self.last,
+            "entry": self.entry, "what": self.what, "where": self.where, "count": self.count, "order": self.order, "last": self.last,
             "step": self.step, "seeded": self.seeded, "inside": self.inside, "threads": len(self.threads),
             "digest": self.hasher.hexdigest(), "draws": self.draws,
         }  # fmt: skip
@@ -57,6 +58,7 @@ class Caller:
     via: str  # the library that the user's line called
     where: str
     near: str = ""  # the library that called the source
+    entry: str = ""  # the function of a library that the user's line called
 
 
 class Book:
@@ -101,7 +103,7 @@ class Book:
                 if len(self._rows) >= _MOST_ROWS:
                     return
                 row = self._rows[key] = Row(
-                    kind, caller.file, caller.line, caller.function, self._order, caller.via, what, caller.where,
+                    kind, caller.file, caller.line, caller.function, self._order, caller.via, caller.entry, what, caller.where,
                     step=self.watch.step,
                 )  # fmt: skip
             row.count += 1
@@ -132,6 +134,10 @@ class Book:
         """How often this site was held still."""
         return self._steady_counts[kind, caller.file, caller.line]
 
+    def holds(self, kind: str) -> bool:
+        """Whether an experiment holds any site of this kind still."""
+        return kind in self._steady_kinds
+
     def as_json(self) -> list[dict[str, Any]]:
         with self._lock:
             return [row.as_json() for row in sorted(self._rows.values(), key=lambda row: row.order)]
@@ -142,21 +148,25 @@ def caller(skip: int = 2) -> Caller | None:
     if getattr(own, "looking", False):
         return None
     frame: FrameType | None = sys._getframe(skip)
-    via = near = ""
+    via = near = entry = ""
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
         if is_users(file):
-            return Caller(file, frame.f_lineno, code.co_name, via, _outer_context(frame), near)
+            return Caller(file, frame.f_lineno, code.co_name, via, _outer_context(frame), near, entry)
         if "__autograph_generated_file" in file:
             found = _from_autograph(frame)
             if found is not None:
-                return Caller(*found, code.co_name.removeprefix("tf__"), via, "graph", near)
-        else:
-            via = _package(frame) or via
+                return Caller(*found, code.co_name.removeprefix("tf__"), via, "graph", near, entry)
+        elif package := _package(frame):
+            via, entry = package, entry if entry and code.co_name in _WRAPPERS else code.co_name
             near = near or via
         frame = frame.f_back
     return None
+
+
+# Functions around the one that a user knows by name.
+_WRAPPERS = ("wrapper", "_wrapper", "inner", "inner_f", "wrapped", "decorated", "error_handler", "__call__")
 
 
 def _package(frame: FrameType) -> str:
@@ -176,10 +186,14 @@ _CONTEXTS = (
 
 
 def _outer_context(frame: FrameType | None) -> str:
-    found = ""
+    found = module = ""
     depth = 0
     while frame is not None and depth < 60:
         file = frame.f_code.co_filename
+        if frame.f_code.co_name == "<module>":
+            module = str(frame.f_globals.get("__name__", ""))
+        elif module and not found and file.startswith("<frozen importlib"):
+            found = f"import of {module}"
         for part, context in _CONTEXTS:
             if part in file:
                 if context != "py_function":

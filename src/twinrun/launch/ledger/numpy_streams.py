@@ -21,15 +21,65 @@ _NOT_DRAWS = {
 }
 
 
+_METHODS = {
+    "sample": "random_sample",
+    "ranf": "random_sample",
+}  # functions that no generator has by that name
+
+
 def install(book: Book, module: ModuleType) -> None:
     for name in module.__all__:
         original = getattr(module, name)
         if callable(original) and not isinstance(original, type) and name not in _NOT_DRAWS:
             setattr(module, name, _draw(book, module, name, original))
-    module.seed = _seed(book, module.seed)  # type: ignore[attr-defined]
+    module.seed = _seed(book, module, _own_seed(module))  # type: ignore[attr-defined]
+    module.mtrand._rand = _as_libraries_know_it(module)
     outside.numpy_ready.append(True)
     # NumPy has its own copy now: from here on this is the user's.
     secrets.randbits = outside.randbits(book, "entropy", "secrets.randbits")  # type: ignore[assignment]
+
+
+def _own_seed(module: ModuleType) -> Callable[..., Any]:
+    """The module's function looks the stream up by the name under which ours stands, and would come back to us."""
+    stream, original = module.mtrand._rand, module.seed
+
+    def seed(*args: Any, **kwargs: Any) -> Any:
+        usual = isinstance(stream._bit_generator, module.MT19937)
+        return (stream.seed if usual else original)(*args, **kwargs)
+
+    return seed
+
+
+def _as_libraries_know_it(module: ModuleType) -> Any:
+    """Libraries that get no seed (scikit-learn, SciPy) take the object behind `np.random.*` and call its methods. This
+    one is of the same class and draws from the very same stream, through the functions that are noted."""
+    stream = module.mtrand._rand
+
+    def __reduce__(self: Any) -> Any:  # noqa: N807
+        return stream.__reduce__()
+
+    members: dict[str, Any] = {
+        "__reduce__": __reduce__,
+        "__module__": "numpy.random.mtrand",
+        "_bit_generator": property(lambda self: stream._bit_generator),
+    }
+    for name in dir(stream):
+        if not name.startswith("_") and callable(getattr(stream, name)):
+            members[name] = staticmethod(getattr(module, name, getattr(stream, name)))
+    known: Any = type("RandomState", (module.RandomState,), members)(stream._bit_generator)
+    replaced: Any = getattr(module, "set_bit_generator", None)
+
+    def set_bit_generator(bitgen: Any) -> None:
+        """It means the stream itself."""
+        module.mtrand._rand = stream
+        try:
+            replaced(bitgen)
+        finally:
+            module.mtrand._rand = known
+
+    if replaced is not None:
+        module.set_bit_generator = set_bit_generator  # type: ignore[attr-defined]
+    return known
 
 
 def _draw(book: Book, module: ModuleType, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +89,7 @@ def _draw(book: Book, module: ModuleType, name: str, original: Callable[..., Any
         result = (
             original(*args, **kwargs)
             if number is None
-            else getattr(module.RandomState(number), name)(*args, **kwargs)
+            else getattr(module.RandomState(number), _METHODS.get(name, name))(*args, **kwargs)
         )
         shown = args[0] if name == "shuffle" and args else result
         book.note("numpy", who, f"np.random.{name}", _bytes(shown))
@@ -60,13 +110,15 @@ def _bytes(value: Any) -> bytes:
     return array.tobytes()
 
 
-def _seed(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
+def _seed(book: Book, module: ModuleType, original: Callable[..., Any]) -> Callable[..., Any]:
     def seed(*args: Any, **kwargs: Any) -> Any:
-        result = original(*args, **kwargs)
+        who = caller()
         value = args[0] if args else kwargs.get("seed")
-        book.note(
-            "seed:numpy", caller(), "np.random.seed", repr(value).encode()[:4096], seeded=repr(value)[:80]
-        )
+        kind = "seed:numpy" if value is not None else "unseed:numpy"
+        number = book.steady(kind, who)
+        result = original(*args, **kwargs) if number is None else original(number)
+        given = repr(value).encode()[:4096] if value is not None else module.get_state()[1].tobytes()
+        book.note(kind, who, "np.random.seed", given, seeded=repr(value)[:80])
         return result
 
     seed.__name__, seed.__module__ = "seed", "numpy.random"

@@ -50,15 +50,13 @@ def _draw(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., 
 
 def _seed(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
     def seed(*args: Any, **kwargs: Any) -> Any:
-        result = original(*args, **kwargs)
+        who = caller()
         value = args[0] if args else kwargs.get("a")
-        book.note(
-            "seed:python-random",
-            caller(),
-            "random.seed",
-            repr(value).encode()[:4096],
-            seeded=repr(value)[:80],
-        )
+        kind = "seed:python-random" if value is not None else "unseed:python-random"
+        number = book.steady(kind, who)
+        result = original(*args, **kwargs) if number is None else original(number)
+        given = repr(value) if value is not None else repr(random.getstate()[1][:8])
+        book.note(kind, who, "random.seed", given.encode()[:4096], seeded=repr(value)[:80])
         return result
 
     seed.__name__, seed.__module__ = "seed", "random"

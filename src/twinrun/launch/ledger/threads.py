@@ -16,6 +16,8 @@ _ALONE = (
 )
 _ROADS = ("", "concurrent", "threading", "multiprocessing")
 
+_HOUSEKEEPING = ("Pool._handle", "Queue._feed", "ResourceSharer", "_ExecutorManagerThread")
+
 _start = threading.Thread.start
 _join = threading.Thread.join
 
@@ -25,7 +27,8 @@ def install(book: Book) -> None:
 
     def start(self: threading.Thread) -> None:
         who = caller()
-        if who is None or who.via not in _ROADS:
+        # A pool of processes keeps its books in threads that never end: they race for nothing of the program's.
+        if who is None or who.via not in _ROADS or _work(self).startswith(_HOUSEKEEPING):
             _start(self)
             return
         book.note("thread", who, _work(self), seeded=who.via)
