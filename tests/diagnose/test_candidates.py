@@ -202,10 +202,16 @@ print("a" in known, len(known))
 vocabulary = {w: i for i, w in enumerate(set(words))}
 for w in sorted(known):
     print(w)
+ordered = sorted(list(set(words)))
+longest = max(len(w) for w in set(words))
+print(list(known))
 """
 
 
 def test_sets_are_suspected_where_their_order_is_used(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(HASHED)
-    assert [line for _, line, _ in Source(Program(str(script))).hash_order()] == [5]
+    assert [line for _, line, _ in Source(Program(str(script))).hash_order()] == [
+        5,
+        10,
+    ]  # what is only printed comes last

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -94,21 +93,3 @@ def test_a_suspect_that_no_experiment_can_hold_still_is_never_confirmed() -> Non
         (False, "likely: other files")
     ]
 
-
-class LuckyWorld(World):
-    """A race that shows only when it is provoked: whatever is held still, the twins seem to repeat."""
-
-    def hold_still(self, candidates: list[Candidate], *, what: str | None = None, **extra: Any) -> Trial:
-        if extra.get("provoked"):
-            return super().hold_still(candidates, what=what)
-        trial = Trial(what or "", "repeats", 20, 1.0)
-        self.trials.append(trial)
-        return trial
-
-    def candidates(self, _: Evidence) -> list[Candidate]:
-        return [replace(candidate, races=True) for candidate in super().candidates(_)]
-
-
-def test_where_something_races_luck_does_not_confirm() -> None:
-    search = LuckyWorld({"thread": 1}, ["shuffle", "thread"]).explained()
-    assert [finding.message for finding in search.findings if finding.confirmed] == ["thread"]

@@ -62,17 +62,14 @@ class Laboratory:
         return left > 0 and left >= 0.5 * self.longest
 
     def hold_still(
-        self, candidates: list[Candidate], *, what: str | None = None, provoked: bool = False, **extra: Any
+        self, candidates: list[Candidate], *, what: str | None = None, **extra: Any
     ) -> Trial | None:
-        """`provoked`: with the threads of one twin pushed about, so that what only seems to repeat does not."""
         shown = what or " and ".join(dict.fromkeys(candidate.shown for candidate in candidates))
         settings = combined(candidates)
         restore = settings.pop("restore", None)
         sequential = settings.pop("sequential", False) or self.options.sequential
         settings.update(extra)
         options = replace(self.options, experiment=settings, sequential=sequential)
-        if provoked:
-            options = replace(options, jostle=True)
         if restore:
             options = replace(options, sequential=True, before_twin=_restorer(restore))
         return self._run(shown, options, ops=bool(extra.get("trace_ops")))

@@ -65,10 +65,9 @@ class Search:
 
     def _try(self, kept: list[Candidate], found: list[Candidate], evidence: Evidence) -> Trial | None:
         """The likeliest alone, then all together. None when neither moves anything; `kept` grows with what does."""
-        races = any(candidate.races for candidate in found)
         alone = [c for c in found[:_ALONE] if c is found[0] or c.rank >= _WORTH_A_TRIAL]
         for candidate in alone:
-            trial = self._held([*kept, candidate], races)
+            trial = self._held([*kept, candidate])
             if trial is None:
                 return None
             if trial.repeats:
@@ -79,7 +78,7 @@ class Search:
                 return trial
         if len(found) == 1:
             return None
-        together = self._held([*kept, *found], races, what="everything suspected held still")
+        together = self._held([*kept, *found], what="everything suspected held still")
         if together is None:
             return None
         if together.repeats:
@@ -90,15 +89,9 @@ class Search:
             return together
         return None
 
-    def _held(self, held: list[Candidate], races: bool, what: str | None = None) -> Trial | None:
-        """Where something races, twins may repeat by luck: then they must repeat once more, with threads pushed about."""
+    def _held(self, held: list[Candidate], what: str | None = None) -> Trial | None:
         self._tried.update(candidate.key() for candidate in held)
-        trial = self.lab.hold_still(held, what=what)
-        if trial is None or not trial.repeats or not races:
-            return trial
-        said = what or " and ".join(dict.fromkeys(candidate.shown for candidate in held))
-        again = self.lab.hold_still(held, what=f"{said}, once more, provoked", provoked=True)
-        return trial if again is None else again
+        return self.lab.hold_still(held, what=what)
 
     def _needed(self, held: list[Candidate]) -> list[Candidate]:
         """Let go of one after the other, the least likely first; keep those without which the twins differ again."""

@@ -70,9 +70,10 @@ class Source:
         found: list[tuple[int, Place]] = []
         for file, tree in self.trees:
             sets = _set_names(tree)
+            parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
             for node in ast.walk(tree):
                 weight = _order_weight(node, sets)
-                if weight:
+                if weight and (weight := min(weight, _used_weight(node, parents))):
                     line = getattr(node, "lineno", None) or _shown(node).lineno  # type: ignore[attr-defined]
                     found.append((weight, (file, line, ast.unparse(_shown(node)).partition("\n")[0][:80])))
         return [place for _, place in sorted(found, key=lambda item: -item[0])]
@@ -225,6 +226,33 @@ def _order_weight(node: ast.AST, sets: set[str]) -> int:
     if isinstance(node, ast.Starred) and _is_set(node.value, sets):
         return 3
     return 0
+
+
+# What comes out of these does not depend on the order of what goes in.
+_ORDER_FREE = {"sorted", "len", "min", "max", "any", "all", "set", "frozenset", "Counter"}
+_PASSED_ON = (ast.GeneratorExp, ast.ListComp, ast.Starred, ast.keyword)
+
+
+def _used_weight(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> int:
+    """How much an order may matter, by what is done with it: nothing when it is sorted away, little when printed."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hash":
+        return 3  # a value, not an order
+    above = parents.get(node)
+    while above is not None:
+        if isinstance(above, ast.SetComp):
+            return 0
+        if isinstance(above, ast.Call):
+            called = above.func.id if isinstance(above.func, ast.Name) else getattr(above.func, "attr", "")
+            if called in _ORDER_FREE:
+                return 0
+            if called in ("print", "info", "debug", "warning", "write"):
+                return 1
+            if called not in ("list", "tuple", "iter", "map", "filter", "zip"):
+                return 4
+        elif not isinstance(above, _PASSED_ON):
+            return 4
+        above = parents.get(above)
+    return 4
 
 
 def _shown(node: ast.AST) -> ast.AST:

@@ -114,7 +114,7 @@ def racing(twins: Facts) -> str | None:
     for row in _rows(twins):
         if row["kind"] == "parallel" and (row["seeded"] == "False" or row["inside"]):
             return f"{row['what']} at {_place(row)} may race"
-        if row["kind"] in ("loader", "thread"):
+        if row["kind"] in ("loader", "thread", "completion"):
             return f"{row['what']} runs in several threads ({_place(row)})"
     return None
 
