@@ -13,7 +13,7 @@ import json, runpy, sys
 from types import SimpleNamespace
 from twinrun.launch import ledger
 settings = json.loads(sys.argv[2])
-spec = SimpleNamespace(experiment=settings)
+spec = SimpleNamespace(experiment=settings, varied={})
 sys.path.insert(0, sys.argv[1].rpartition("/")[0])
 watch = SimpleNamespace(alive=True, step=0, spec=spec, answers={})
 ledger.install(watch)

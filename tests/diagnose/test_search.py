@@ -92,4 +92,3 @@ def test_a_suspect_that_no_experiment_can_hold_still_is_never_confirmed() -> Non
     assert [(finding.confirmed, finding.message) for finding in search.findings] == [
         (False, "likely: other files")
     ]
-
