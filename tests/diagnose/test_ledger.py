@@ -86,6 +86,29 @@ def test_the_object_behind_numpys_functions_is_noted_and_is_the_same_stream(tmp_
     assert answer["result"] == json.loads(plain.stdout)
 
 
+GENERATORS = """import numpy as np
+class Args:
+    seed, none = 5, None
+args, nothing = Args(), None
+np.random.RandomState(5)
+np.random.RandomState(seed=args.seed)
+np.random.RandomState(int("5"))
+np.random.default_rng(5)
+np.random.RandomState(nothing)
+np.random.RandomState()
+np.random.default_rng()
+def made(seed=None):
+    return np.random.RandomState(seed)
+made()
+RESULT = made(3).rand()
+"""
+
+
+def test_only_generators_without_a_seed_are_noted(tmp_path: Path) -> None:
+    answer = run(written(tmp_path, GENERATORS))
+    assert [line for line, _ in rows(answer, "generator")] == [9, 10, 11, 13]
+
+
 NAMES = """import os, tempfile, uuid
 made = tempfile.mkdtemp()
 os.rmdir(made)

@@ -9,6 +9,7 @@ import re
 import secrets
 import sys
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 import xxhash
@@ -16,8 +17,7 @@ import xxhash
 from twinrun.launch.ledger.book import Book, Caller, caller
 from twinrun.launch.standin import stand_in
 
-# RandomState(0) takes entropy too, and throws it away when it is seeded.
-_SEEDED_STATE = re.compile(r"RandomState\(\s*[^)\s]")
+_SEEDED_STATE = re.compile(r"RandomState\(\s*(?:seed\s*=\s*)?(?:(?P<seed>[A-Za-z_][\w.]*)\s*[,)]|[^)\s])")
 _ENTROPY_ROADS = (
     "",
     "uuid",
@@ -67,7 +67,7 @@ def randbits(book: Book, kind: str, what: str) -> Callable[[int], int]:
                 k
             )  # NumPy seeding its global stream, at its import: draws from that are noted as such
         who = caller()
-        if who is not None and _SEEDED_STATE.search(linecache.getline(who.file, who.line)):
+        if _is_seeded_at_once(sys._getframe(1)):
             return original(k)
         # Before NumPy's random part is there, nobody but the user can be asking.
         asked, call = (kind, what) if numpy_ready else ("entropy", "secrets.randbits")
@@ -77,11 +77,27 @@ def randbits(book: Book, kind: str, what: str) -> Callable[[int], int]:
             if number is None
             else int.from_bytes(_stretched(number, (k + 7) // 8), "little") >> (-k % 8)
         )
-        if who is not None and who.via in _ENTROPY_ROADS:
+        # A library's own unseeded generator counts, unless it is made while the library is imported.
+        if who is not None and (
+            who.via in _ENTROPY_ROADS or (asked == "generator" and who.via != "importlib")
+        ):
             book.note(asked, who, call, str(value).encode())
         return value
 
     return noted
+
+
+def _is_seeded_at_once(frame: FrameType) -> bool:
+    """`RandomState(0)` takes entropy too, and throws it away when it is seeded; `RandomState(seed)` does so when the
+    seed is not None, which a name's value tells."""
+    found = _SEEDED_STATE.search(linecache.getline(frame.f_code.co_filename, frame.f_lineno))
+    if found is None:
+        return False
+    first, *rest = found["seed"].split(".") if found["seed"] else [""]
+    value = frame.f_locals.get(first, frame.f_globals.get(first, 0)) if first != "None" else None
+    for name in rest:
+        value = getattr(value, "__dict__", {}).get(name, 0)
+    return value is not None
 
 
 def _entropy_name(who: Caller | None) -> str:
