@@ -20,20 +20,20 @@ def row(kind: str, what: str, seeded: str | None = None, inside: Any = ()) -> di
 
 
 def test_a_file_that_was_there_before_the_twins_is_not_shared() -> None:
-    assert shared_inputs([twin(met_inputs=["/data/x.csv"], fresh_inputs=[])] * 2) == []
+    assert shared_inputs([twin(inputs=["/data/x.csv"], fresh_inputs=[])] * 2) == []
 
 
 def test_a_file_written_while_a_twin_ran_and_read_by_it_is_shared_though_the_other_has_not_come_to_it() -> (
     None
 ):
-    read = twin(met_inputs=["/home/u/best.h5"], fresh_inputs=["/home/u/best.h5"])
-    assert shared_inputs([read, twin(met_inputs=[], fresh_inputs=[])]) == ["/home/u/best.h5"]
+    read = twin(inputs=["/home/u/best.h5"], fresh_inputs=["/home/u/best.h5"])
+    assert shared_inputs([read, twin(inputs=[], fresh_inputs=[])]) == ["/home/u/best.h5"]
 
 
 def test_a_file_in_a_temporary_folder_is_shared_only_where_both_know_it() -> None:
     mine, ours = f"{tempfile.gettempdir()}/tmp1/x", f"{tempfile.gettempdir()}/cache/x"
-    a = twin(met_inputs=[mine, ours], fresh_inputs=[mine, ours])
-    b = twin(met_inputs=[ours], fresh_inputs=[])
+    a = twin(inputs=[mine, ours], fresh_inputs=[mine, ours])
+    b = twin(inputs=[ours], fresh_inputs=[])
     assert shared_inputs([a, b]) == [ours]
 
 

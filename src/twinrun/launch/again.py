@@ -99,7 +99,7 @@ def changed_inputs(twins: Facts) -> list[str]:
 def shared_inputs(twins: Facts) -> list[str]:
     """Files that a twin read and that were written while it ran, by itself or by another. Those in a temporary folder
     count only where another twin knows them too: else each has its own."""
-    met = [set(facts.get("met_inputs", [])) for facts in twins]
+    met = [set(facts.get("inputs", [])) for facts in twins]
     passing = tempfile.gettempdir() + os.sep
     found = set()
     for number, facts in enumerate(twins):

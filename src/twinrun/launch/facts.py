@@ -8,18 +8,18 @@ if TYPE_CHECKING:
     from twinrun.launch.watch import Watch
 
 
+_OF_THE_PROGRAM = ("ledger", "inputs", "changed_inputs", "fresh_inputs")
+
+
 def gather(watch: Watch) -> dict[str, Any]:
-    ledger = _told(watch, "ledger")  # first: what follows reads streams and files itself
-    met = _told(watch, "inputs")
+    # What the program did first: what follows after it reads streams and files itself.
+    seen = {name: _told(watch, name.replace("_", " ")) for name in _OF_THE_PROGRAM}
     return {
-        "ledger": ledger,
-        "environment": _environment(met),
+        **seen,
+        "environment": _environment(seen["inputs"]),
         "controls": _controls(watch.spec.pin),
         "pinning": _pinning(),
         "data": _told(watch, "data") if "data" in watch.answers else None,
-        "met_inputs": met,
-        "changed_inputs": _told(watch, "changed inputs"),
-        "fresh_inputs": _told(watch, "fresh inputs"),
         "notes": list(watch.notes),
         "step": watch.step,
     }

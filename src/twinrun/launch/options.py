@@ -28,7 +28,6 @@ class CheckOptions:
     folder: str | None = None
     experiment: dict[str, Any] = field(default_factory=dict)
     jostle: bool = False  # push the threads of all twins but the first about, so that races show
-    move_clock: bool = False  # all twins but the first live at another time of another day
     inquiry: bool = False  # an experiment of a diagnosis: it asks one question, as it was put
     before_twin: Callable[[], None] | None = None  # an experiment may put the outside world back first
 

@@ -136,10 +136,16 @@ def _see_opened(inputs: Inputs) -> None:
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event != "open":
             return
-        path, mode = args[0], args[1]
-        if isinstance(path, (str, bytes, os.PathLike)) and isinstance(mode, str) and "r" in mode:
-            with contextlib.suppress(ValueError):  # Python itself opens the program: there is no frame yet
-                inputs.meet(path, caller(2))
+        path = os.fsdecode(args[0]) if isinstance(args[0], bytes) else args[0]
+        mode = args[1]
+        if not isinstance(path, str) or not isinstance(mode, str) or "r" not in mode:
+            return
+        if path.endswith(_NOT_DATA) or path.startswith(
+            _SYSTEM
+        ):  # first of all: imports open thousands of them
+            return
+        with contextlib.suppress(ValueError):  # Python itself opens the program: there is no frame yet
+            inputs.meet(path, caller(2))
 
     sys.addaudithook(hook)
 
