@@ -50,7 +50,7 @@ def test_a_program_that_goes_on_from_its_last_run_does_not_repeat(tmp_path: Path
     found = found_in(tmp_path, write(tmp_path, BY_HAND + GOES_ON))
     assert found["verdict"] == "diverges", found
     assert any(APART in note for note in found["notes"])
-    assert {"a.txt", "b.tfrecord", "c/checkpoint"} <= set(found["environment"]["data"])
+    assert {"a.txt", "b.tfrecord", "c/checkpoint"} <= set(found["environment"]["facts"]["data"])
 
 
 def test_the_file_it_goes_on_from_is_named_with_the_line_that_reads_it(tmp_path: Path) -> None:
