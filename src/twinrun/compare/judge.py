@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from twinrun.compare.contract import Contract
 from twinrun.compare.frames import Difference, differences, first_to_blame
 from twinrun.compare.tensors import Distance, distance
+from twinrun.recording.digest import digest_array
 from twinrun.recording.dump import Key, read_dump
 from twinrun.recording.frame import Frame
 
@@ -51,12 +52,26 @@ class Judge:
         self.remember(frames)
         for number, frame in enumerate(frames[1:], start=1):
             found = differences(frames[0], frame, (self.witnesses[0].name, self.witnesses[number].name))
+            if any(_may_be_unsaid(d) for d in found):
+                found = self._asked_for(found, number)
             blamed = first_to_blame(found)
             self.evidence.extend(d for d in found if not d.judged and len(self.evidence) < 32)
             if blamed is not None and self._breaks(blamed, found, number):
                 return True
         self.steps = frames[0].step
         return False
+
+    def _asked_for(self, found: list[Difference], number: int) -> list[Difference]:
+        """A weight that has been still for long is told of only where it changes. The twin where it did not has it too."""
+        keys = [(d.phase, d.tensor) for d in found if _may_be_unsaid(d)][:_MOST_DUMPED]
+        witnesses = (self.witnesses[0], self.witnesses[number])
+        a, b = (_dumped(witness, keys, found[0].step) for witness in witnesses)
+        both = {key: digest_array(a[key]) != digest_array(b[key]) for key in keys if key in a and key in b}
+        return [
+            replace(d, only_in=None) if (d.phase, d.tensor) in both else d
+            for d in found
+            if both.get((d.phase, d.tensor), True)
+        ]
 
     def _breaks(self, blamed: Difference, found: list[Difference], number: int) -> bool:
         judged = [d for d in found if d.judged]
@@ -149,6 +164,10 @@ class Judge:
                 if not band.holds(values[0], value):
                     return f"{band.metric} ended at {values[0]:.9g} and {value:.9g}, outside {band}", None
         return None, None
+
+
+def _may_be_unsaid(difference: Difference) -> bool:
+    return difference.only_in is not None and difference.phase == "weights" and not difference.uneven
 
 
 def _dumped(witness: Witness, keys: list[Key], step: int) -> dict[Key, Any]:

@@ -58,7 +58,7 @@ def headline(result: CheckResult) -> str:
 
 def _where(difference: Difference) -> str:
     if difference.only_in is not None:
-        return f"{difference.tensor} exists in twin {difference.only_in} only"
+        return f"{difference.tensor} was seen in twin {difference.only_in} only"
     return f"{difference.tensor} differs, everything before was equal"
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import threading
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from twinrun.adapters.tensorflow.observer import Observer
 from twinrun.adapters.tensorflow.patches import _apply, patch
-
-_made: dict[int, weakref.ref[Any]] = {}  # by id: Keras variables cannot be hashed
 
 
 def install(observer: Observer) -> None:
@@ -22,8 +19,9 @@ def install(observer: Observer) -> None:
     # Every update of weights goes through apply.
     patch("keras.src.optimizers.base_optimizer:BaseOptimizer.apply", _apply(observer))
     # Keras variables know their path (`dense_1/kernel`); the tf.Variable inside does not.
-    patch("keras.src.backend.common.variables:Variable.__init__", _remember)
-    observer.variables.paths.append(_paths)
+    patch("keras.src.backend.common.variables:Variable.__init__", _name(observer))
+    # One that was made where no value may be made, inside a scan say, gets its tf.Variable later.
+    patch("keras.src.backend.tensorflow.core:Variable._deferred_initialize", _name(observer))
     # Eager loops hand their batch to a layer: what goes into the outermost one under a tape was fed.
     patch("keras.src.layers.layer:Layer.__call__", wrap_layer_call(observer))
     # The variables of metrics are no weights: their results are compared instead.
@@ -75,20 +73,19 @@ def wrap_layer_call(observer: Observer) -> Callable[..., Any]:
     return wrap
 
 
-def _remember(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        original(self, *args, **kwargs)
-        key = id(self)
-        _made[key] = weakref.ref(self, lambda _: _made.pop(key, None))
+def _name(observer: Observer) -> Callable[..., Any]:
+    """Around what gives a Keras variable its tf.Variable."""
 
-    return __init__
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(self, *args, **kwargs)
+            if observer.watch.alive and self._value is not None:
+                observer.variables.called(self._value, str(getattr(self, "path", None) or self.name))
+            return result
 
+        return method
 
-def _paths() -> Iterator[tuple[Any, str]]:
-    for variable in [reference() for reference in list(_made.values())]:
-        value = getattr(variable, "_value", None)
-        if value is not None:
-            yield value, str(getattr(variable, "path", None) or getattr(variable, "name", "variable"))
+    return wrap
 
 
 def wrap_metric_variable(observer: Observer) -> Callable[..., Any]:

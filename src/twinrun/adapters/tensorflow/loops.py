@@ -4,6 +4,7 @@ Where XLA compiles the loop no callback is possible, and the steps between two l
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -67,16 +68,20 @@ def insert(observer: Observer, call: tuple[Any, Any, Any] | None) -> None:
         if isinstance(leaf, tf.Tensor) and leaf.dtype not in (tf.variant, tf.resource)
     ]
     updaters = [updater for updater in observer._updaters.values() if updater.iterations() is not None]
-    observer.variables.collect()  # the loop will read what is here now: the same in every twin
-    rows = [row for row in observer.variables.rows() if row.ref() is not None]
+    gc.collect()  # the graph will keep what it reads
+    rows = [(row, row.handle) for row in observer.variables.rows()]
     counters = [_read(updater.iterations()) for updater in updaters]
-    values = [_read(row.ref()) for row in rows]
+    values = [_read_handle(handle, row.kind) for row, handle in rows if handle is not None]
     names = tuple(name for name, _ in batch)
-    kinds = [(row.phase, row.name) for row in rows]
+    kinds = [(row.phase, row.name) for row, handle in rows if handle is not None]
+    # Which have died already may be otherwise in another twin, so that these are told of too.
+    dead = [
+        (row.phase, row.name, row.last) for row, handle in rows if handle is None and row.last is not None
+    ]
 
     def seen(*arrays: Any) -> None:
         try:
-            _seen(observer, updaters, names, kinds, list(arrays))
+            _seen(observer, updaters, names, kinds, dead, list(arrays))
         except Exception as problem:
             observer.watch.trouble(problem)
 
@@ -87,11 +92,16 @@ def _read(variable: Any) -> Any:
     return tf.raw_ops.ReadVariableOp(resource=variable._handle, dtype=variable.dtype)
 
 
+def _read_handle(handle: Any, kind: int) -> Any:
+    return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.as_dtype(kind))
+
+
 def _seen(
     observer: Observer,
     updaters: list[Any],
     names: tuple[str, ...],
     kinds: list[tuple[str, str]],
+    dead: list[tuple[str, str, int]],
     arrays: list[Any],
 ) -> None:
     watch = observer.watch
@@ -118,6 +128,9 @@ def _seen(
             ]
             if chosen:
                 watch.add(_block(phase, chosen))
+            gone = [(name, digest) for kind, name, digest in dead if kind == phase]
+            if gone:
+                watch.add(Block(phase, tuple(name for name, _ in gone), [digest for _, digest in gone]))
         watch.step += span
         watch.emit(span)
         watch.settle()

@@ -55,7 +55,7 @@ class Updater:
         if variable is None:
             return None
         if self._counter is None or self._counter[0] is not variable:
-            self._counter = (variable, Together([variable]))
+            self._counter = (variable, Together([variable._handle], [variable._dtype.as_datatype_enum]))
         found = self._counter[1].read()
         return found[0] if found is not None else read(variable)
 
@@ -73,6 +73,7 @@ class Observer:
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
         self.variables = Variables()
+        watch.unsaid = self.variables.unsaid
         self.steps = Steps(watch, self._state, self._newborn)
         self.pending: list[Block] = []  # seen since the last update, on the way to the next
         self.pending_graph: list[
@@ -93,6 +94,7 @@ class Observer:
     # tf.function
 
     def call(self, function: Any, args: Any, kwargs: Any, original: Callable[..., Any]) -> Any:
+        self.variables.bury()
         record: Call = function.__dict__.setdefault("_twinrun_call", Call())
         stack: list[Call] = self._stack.__dict__.setdefault("calls", [])
         eager = context.executing_eagerly()
@@ -161,7 +163,6 @@ class Observer:
         if updater is None:
             updater = self._updaters[optimizer] = Updater(optimizer)
             updater.advance()
-            self.variables.release()
         self.steps.about_to_update((updater,))
         updating.append(optimizer)
         try:

@@ -17,16 +17,19 @@ _MOST_FAILURES = 3
 
 def read(variable: Any) -> np.ndarray | None:
     """The variable's own memory, not copied. Whoever keeps it makes TensorFlow copy at the next update."""
-    if not isinstance(variable._handle, EagerTensor):  # made inside a tf.function that is still being traced
+    handle = variable._handle
+    if not isinstance(
+        handle, EagerTensor
+    ):  # it is in a graph, and has no value that could be read from outside
         return None
+    return read_handle(handle, variable._dtype.as_datatype_enum, size_of(variable))
+
+
+def read_handle(handle: Any, kind: int, size: int) -> np.ndarray | None:
+    """The same by the variable's handle, the number of its type, and its size in bytes (0: not known)."""
     try:
         tensor = pywrap_tfe.TFE_Py_FastPathExecute(
-            context.context(),
-            "ReadVariableOp",
-            None,
-            variable._handle,
-            "dtype",
-            variable._dtype.as_datatype_enum,
+            context.context(), "ReadVariableOp", None, handle, "dtype", kind
         )
     except (tf.errors.FailedPreconditionError, tf.errors.NotFoundError):  # not initialised yet, or gone
         return None
@@ -34,25 +37,17 @@ def read(variable: Any) -> np.ndarray | None:
         return None
     array = _array(tensor)
     # A variable that a tf.function has made and not yet initialised reads as empty.
-    return None if array.size == 0 and size_of(variable) else array
+    return None if array.size == 0 and size else array
 
 
 class Together:
     """Several variables read by one op, which costs a fifth of reading them one by one. Keeps their handles,
     and with them their memory: whoever has one drops it when one of the variables dies."""
 
-    def __init__(self, variables: Sequence[Any]) -> None:
-        self._handles = [variable._handle for variable in variables]
-        self._kinds = [variable._dtype.as_datatype_enum for variable in variables]
+    def __init__(self, handles: Sequence[Any], kinds: Sequence[int]) -> None:
+        self._handles = list(handles)
+        self._kinds = list(kinds)  # the numbers of their types
         self._failures = 0
-
-    @staticmethod
-    def fits(variable: Any) -> bool:
-        return (
-            isinstance(variable._handle, EagerTensor)
-            and variable._dtype.as_datatype_enum not in OPAQUE
-            and size_of(variable) > 0
-        )
 
     def read(self) -> list[np.ndarray] | None:
         """None when it cannot be done so: one is not initialised, they stand on several devices, or this

@@ -1,239 +1,282 @@
-"""Every variable the program makes, in the order of creation, under a name that means something to its author."""
+"""Every variable the program makes, in the order of birth, under a name that means something to its author."""
 
 from __future__ import annotations
 
 import ast
-import gc
 import linecache
-import sys
+import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from twinrun.adapters.tensorflow.reading import Together, read, size_of
+from twinrun.adapters.tensorflow.reading import Together, read_handle, size_of
 from twinrun.adapters.tensorflow.tensors import EagerTensor
 from twinrun.launch.sites import user_site
 from twinrun.launch.watch import Block
 from twinrun.recording.digest import Digester, digest_array
 
 _HELD_BYTES = 256 << 20
-# The collector takes about a tenth of a second: it is called when a model's worth of variables was made, or few but
-# with many steps between.
-_BIRTHS, _LOOKS = 64, 50
+# A variable is told of at every look while fewer than so many were born after it, or while it changed within so many
+# looks. Neither depends on whether it is still alive.
+_BIRTHS, _LOOKS = 64, 64
 
 
-@dataclass
+@dataclass(eq=False)
 class Tracked:
+    """One variable. `handle` is what TensorFlow knows it by: through it, its value can be read when the Python object
+    has died. None once the last value of a dead one was seen."""
+
     ref: Callable[[], Any]
+    handle: Any
+    kind: int  # its type's number in TensorFlow
+    is_integer: bool
+    size: int  # in bytes, 0 where it is not known
+    number: int  # in the order of birth
+    own_name: str
     site: tuple[str, int] | None
-    order: int
+    path: str | None = None  # its name in Keras
     name: str = ""
     phase: str = "weights"
-    seen: bool = False
-    digest: int | None = None  # as last seen, of one that has died since
+    digest: int = 0  # as it was when last looked at
+    last: int | None = None  # as it was when it died
+    changed: int = 0  # the look that saw it change
+    told: bool = True
+    held: bool = False  # see Variables.release
+
+    def look(self) -> int | None:
+        """Its digest as it is now; None where it has no value yet."""
+        handle = self.handle
+        if handle is None:
+            return self.last
+        found = read_handle(handle, self.kind, self.size)
+        return None if found is None else digest_array(found)
+
+    def value(self) -> np.ndarray | None:
+        handle = self.handle
+        found = None if handle is None else read_handle(handle, self.kind, self.size)
+        return None if found is None else found.copy()
 
 
-Digested = tuple[str, tuple[str, ...], list[int], list[Tracked]]  # kind, names, digests, members
+Group = tuple[str, tuple[str, ...], list[Tracked]]  # kind, names, members
 
 
-@dataclass(frozen=True)
 class Plan:
-    """How to read all variables at every step: worked out once, and again when variables come or go."""
+    """How to read all variables at every look: worked out once, and again when variables come or go."""
 
-    together: Together | None  # None: one by one
-    digester: Digester
-    groups: tuple[tuple[str, tuple[str, ...], slice, list[Tracked]], ...]  # kind, names, their part, members
+    def __init__(self, rows: list[Tracked]) -> None:
+        alive = [one for one in rows if one.handle is not None]
+        dead = [one for one in rows if one.handle is None]
+        self.rows = [*alive, *dead]
+        self._alive = alive
+        self._dead = [one.last for one in dead]
+        self._together: Together | None = None
+        if alive and all(one.size for one in alive):
+            self._together = Together([one.handle for one in alive], [one.kind for one in alive])
+        self._digester = Digester([one.size for one in alive])
+
+    def digests(self) -> list[int | None]:
+        """Of its rows, as they are now."""
+        arrays = self._together.read() if self._together is not None else None
+        if arrays is None:
+            return [*(one.look() for one in self._alive), *self._dead]
+        return [*self._digester.digest(arrays), *self._dead]
 
 
 class Variables:
-    """Weak references only: the program's variables die when they would have died.
+    """The program's variables die when they would have died, and what is told of them does not depend on when.
 
-    When that is, no program decides: models are knots of references, which live until Python's collector comes by.
-    So a variable that was seen is told of after its death, as it was last seen. One that is dead but not collected can
-    change no more either, and twins agree whichever of them collects first. Now and then, counted in births and looks
-    and so at the same moment in every twin, the collector is called, and the dead are forgotten."""
+    No program decides when a variable dies: models are knots of references, which live until Python's collector comes
+    by. So a variable is read through its handle, which is ours to keep, dead or alive; the handle of a dead one is kept
+    until its last value was seen, at the latest when the next variable is born and may need the memory. From then on
+    its last value stands for it, as one that is not collected yet would still have it. When a variable is no longer
+    told of is counted in births and looks. The collector is never waited for."""
 
     def __init__(self) -> None:
-        self.paths: list[
-            Callable[[], Iterable[tuple[Any, str]]]
-        ] = []  # adapters of Keras name what they made
         self.ignore = False  # while Keras makes the variables of a metric
-        self.metric_state = 0
-        self._tracked: list[Tracked] = []
-        self._rows: list[Tracked] = []
+        self._lock = threading.RLock()
+        self._births = 0
+        self._looks = 0
         self._names: dict[str, int] = {}
-        self._stale = False
-        self._born = False  # a variable, since the last look: a death alone must not decide when to collect
-        self._births = 0  # since the collector was called
-        self._looks: int | None = None  # likewise
-        self._last: list[tuple[list[Tracked], list[int]]] = []  # what the last look saw
-        self._dead: list[tuple[str, tuple[str, ...], list[int]]] = []  # kind, names, digests
+        self._unnamed: list[Tracked] = []
+        self._unseen: list[Tracked] = []  # without a value so far, or never looked at
+        self._rows: list[Tracked] = []  # all others that are, or may still be told of
+        self._by_ref: dict[int, Tracked] = {}
+        self._by_variable: dict[int, Tracked] = {}  # of the unnamed
+        self._fresh = False  # births since the last look
+        # Python's collector puts them here, in any thread and between any two lines: no code of ours may run then.
+        self._dying: deque[Any] = deque()
         self._plan: Plan | None = None
-        self._held: list[Any] = []
+        self._groups: list[Group] | None = None
+        self._trains = False
+        self._held_dead: list[Tracked] = []
         self._held_bytes = 0
 
     def note(self, variable: Any) -> None:
-        """A variable was made. `held` keeps it to the end of a program that never trains: there is no other look at it."""
-        if (
-            self.ignore or type(variable).__name__ == "_UnreadVariable"
-        ):  # a second name for a variable we know
+        """A variable was made. One inside a graph of TensorFlow 1 has no value that could be read from outside."""
+        handle = getattr(variable, "_handle", None)
+        # The other is a second name for a variable we know.
+        if self.ignore or not isinstance(handle, EagerTensor) or type(variable).__name__ == "_UnreadVariable":
             return
-        self._tracked.append(Tracked(weakref.ref(variable, self._gone), user_site(), len(self._tracked)))
-        self._stale = True
-        self._born = True
-        self._births += 1
-        if self._held_bytes < _HELD_BYTES:
-            self._held.append(variable)
-            self._held_bytes += size_of(variable)
+        with self._lock:
+            self.bury()
+            ref = weakref.ref(variable, self._dying.append)
+            own_name = str(getattr(variable, "name", "") or "Variable").partition(":")[0]
+            dtype = variable.dtype
+            one = Tracked(
+                ref, handle, dtype.as_datatype_enum, dtype.is_integer, size_of(variable), self._births,
+                own_name, user_site(),
+            )  # fmt: skip
+            self._births += 1
+            self._fresh = True
+            self._unnamed.append(one)
+            self._unseen.append(one)
+            self._by_ref[id(ref)] = self._by_variable[id(variable)] = one
+            if not self._trains and self._held_bytes < _HELD_BYTES:
+                one.held = True
+                self._held_bytes += one.size
 
-    def _gone(self, _: Any) -> None:
-        self._stale = True
-        self._plan = None  # at once: it holds handles, and with them memory that is to be freed
+    def called(self, variable: Any, path: str) -> None:
+        """Keras names a variable that it has just made."""
+        with self._lock:
+            one = self._by_variable.get(id(variable))
+            if one is not None and one.ref() is variable:
+                one.path = path
 
     def release(self) -> None:
-        """The program trains: every variable that matters is seen at its steps, none need be kept for the end."""
-        self._held.clear()
-        self._held_bytes = _HELD_BYTES
+        """The program trains, and its variables are seen at its steps. Until then the first ones are kept: a program
+        that never trains is looked at once, at its end, and their values may be asked for."""
+        with self._lock:
+            self._trains = True
+            held, self._held_dead = self._held_dead, []
+            for one in held:
+                self._let_go(one)
+
+    def bury(self) -> None:
+        """See the last value of those that have died, and let go of their memory."""
+        while self._dying:
+            with self._lock:
+                try:
+                    one = self._by_ref.pop(id(self._dying.popleft()))
+                except IndexError:  # another thread has just taken it
+                    return
+                if one.held and not self._trains:
+                    self._held_dead.append(one)
+                else:
+                    self._let_go(one)
+
+    def _let_go(self, one: Tracked) -> None:
+        one.last = one.look()
+        one.handle = None
+        self._plan = None  # it has handles too
 
     @property
     def newborn(self) -> bool:
-        return self._stale
+        return self._fresh
 
     def rows(self) -> list[Tracked]:
-        if self._stale:
-            if self._born and (self._looks is None or self._births >= _BIRTHS or self._looks >= _LOOKS):
-                self.collect()
-            self._stale = self._born = False
-            self._plan = None
-            self._bury()
-            self._name_all()
-            self._rows = [one for one in self._tracked if one.name and one.digest is None]
-        return self._rows
+        """All that are told of, named."""
+        with self._lock:
+            self.bury()
+            self._name()
+            return [one for one in (*self._rows, *self._unseen) if one.told]
 
-    def collect(self) -> None:
-        """Have Python collect what nobody can reach, and forget it."""
-        gc.collect()
-        self._tracked = [one for one in self._tracked if one.ref() is not None]
-        self._births = self._looks = 0
-        self._stale = True
+    def unsaid(self, name: str) -> np.ndarray | None:
+        """The value of one that has been still for too long to be told of: it has changed in another twin."""
+        with self._lock:
+            return next((one.value() for one in self._rows if one.name == name and not one.told), None)
 
-    def _bury(self) -> None:
-        for members, digests in self._last:
-            for one, digest in zip(members, digests, strict=True):
-                if one.digest is None and one.ref() is None:
-                    one.digest = digest
-        self._tracked = [one for one in self._tracked if one.digest is not None or one.ref() is not None]
-        dead = [one for one in self._tracked if one.digest is not None]
-        kinds = dict.fromkeys(one.phase for one in dead)
-        self._dead = [(kind, *_names_and_digests(one for one in dead if one.phase == kind)) for kind in kinds]
-
-    def _name_all(self) -> None:
-        nameless = [one for one in self._tracked if not one.name]
-        if not nameless:
-            return
-        paths = {id(variable): path for source in self.paths for variable, path in source()}
-        for one in nameless:
-            variable = one.ref()
-            if variable is None or not isinstance(getattr(variable, "_handle", None), EagerTensor):
-                continue  # made inside a tf.function that is still being traced: asked again next time
-            base = paths.get(id(variable)) or _own_name(variable, one.site)
+    def _name(self) -> None:
+        unnamed, self._unnamed = self._unnamed, []
+        self._by_variable.clear()
+        for one in unnamed:
+            base = one.path or _name_at_site(one.own_name, one.site)
             count = self._names[base] = self._names.get(base, 0) + 1
             one.name = base if count == 1 else f"{base}#{count}"
-            one.phase = "seed" if _is_seed_state(variable, one.name) else "weights"
+            one.phase = "seed" if one.is_integer and _is_seed_state(one.name) else "weights"
+
+    def _admit(self) -> list[Tracked]:
+        """Those of the unseen that have a value now."""
+        self._fresh = False
+        waiting, self._unseen = self._unseen, []
+        admitted = []
+        for one in waiting:
+            digest = one.look()
+            if digest is not None:
+                one.digest, one.changed = digest, self._looks
+                admitted.append(one)
+            elif one.handle is not None:
+                self._unseen.append(one)
+        if admitted:
+            self._rows += admitted
+            self._plan = self._groups = None
+        return admitted
 
     def blocks(self, phase: str, only_new: bool = False) -> list[Block]:
         """The variables as they are now. In phase `weights`, states of random streams go under `seed`."""
-        rows = self.rows()
-        if only_new:
-            seen = self._read_one_by_one([one for one in rows if not one.seen])
-            self._last += [(members, digests) for _, _, digests, members in seen]
-        else:
-            seen = self._read_together() or self._read_one_by_one(rows)
-            self._last = [(members, digests) for _, _, digests, members in seen]
-            self._looks = (self._looks or 0) + 1
-        alive = [
-            Block(_phase(kind, phase), names, digests, _reader(members))
-            for kind, names, digests, members in seen
-        ]
-        dead = [Block(_phase(kind, phase), names, digests) for kind, names, digests in self._dead]
-        return alive if only_new else alive + dead
+        with self._lock:
+            self.bury()
+            self._name()
+            admitted = self._admit() if self._unseen else []
+            if phase != "final":
+                self.release()
+            return [
+                Block(
+                    "seed" if kind == "seed" else phase,
+                    names,
+                    [one.digest for one in members],
+                    _reader(members),
+                )
+                for kind, names, members in (_grouped(admitted) if only_new else self._look())
+            ]
 
-    def _read_one_by_one(self, rows: list[Tracked]) -> list[Digested]:
-        chosen: dict[str, tuple[list[str], list[int], list[Tracked]]] = {}
-        for one in rows:
-            variable = one.ref()
-            tensor = None if variable is None else read(variable)
-            if tensor is None:
-                continue
-            one.seen = True
-            names, digests, members = chosen.setdefault(one.phase, ([], [], []))
-            names.append(one.name)
-            digests.append(digest_array(tensor))
-            members.append(one)
-        return [(kind, tuple(names), digests, members) for kind, (names, digests, members) in chosen.items()]
-
-    def _read_together(self) -> list[Digested] | None:
-        """All variables by one op; None when they must be read one by one."""
+    def _look(self) -> list[Group]:
+        self._looks += 1
         if self._plan is None:
-            self._plan = _plan(self._rows)
-        plan = self._plan
-        arrays = plan.together.read() if plan.together is not None else None
-        if arrays is None:
-            return None
-        digests = plan.digester.digest(arrays)
-        return [(kind, names, digests[part], members) for kind, names, part, members in plan.groups]
+            self._plan = Plan(self._rows)
+        recent, lately = self._births - _BIRTHS, self._looks - _LOOKS
+        regroup = False
+        for one, digest in zip(self._plan.rows, self._plan.digests(), strict=True):
+            if digest != one.digest and digest is not None:
+                one.digest, one.changed = digest, self._looks
+            told = one.number >= recent or one.changed > lately
+            if told is not one.told:
+                one.told = told
+                regroup = True
+        if regroup:  # a dead one does not come back
+            self._rows = [one for one in self._rows if one.told or one.handle is not None]
+            self._plan = None
+        if regroup or self._groups is None:
+            self._groups = _grouped([one for one in self._rows if one.told])
+        return self._groups
 
 
-def _phase(kind: str, phase: str) -> str:
-    return "seed" if kind == "seed" else phase
-
-
-def _names_and_digests(dead: Iterable[Tracked]) -> tuple[tuple[str, ...], list[int]]:
-    known = [(one.name, one.digest) for one in dead if one.digest is not None]
-    return tuple(name for name, _ in known), [digest for _, digest in known]
-
-
-def _plan(rows: list[Tracked]) -> Plan:
-    alive = [(one, variable) for one in rows if (variable := one.ref()) is not None]
-    if not alive or not all(Together.fits(variable) for _, variable in alive):
-        return Plan(None, Digester(()), ())
-    groups: list[tuple[str, tuple[str, ...], slice, list[Tracked]]] = []
-    chosen: list[Any] = []
-    for kind in dict.fromkeys(one.phase for one, _ in alive):
-        members = [one for one, _ in alive if one.phase == kind]
-        part = slice(len(chosen), len(chosen) + len(members))
-        groups.append((kind, tuple(one.name for one in members), part, members))
-        chosen += [variable for one, variable in alive if one.phase == kind]
-    for one, _ in alive:
-        one.seen = True
-    return Plan(Together(chosen), Digester([size_of(variable) for variable in chosen]), tuple(groups))
+def _grouped(rows: list[Tracked]) -> list[Group]:
+    kinds = dict.fromkeys(one.phase for one in rows)
+    members = {kind: [one for one in rows if one.phase == kind] for kind in kinds}
+    return [(kind, tuple(one.name for one in members[kind]), members[kind]) for kind in kinds]
 
 
 def _reader(members: list[Tracked]) -> Callable[[int], np.ndarray | None]:
-    def value(number: int) -> np.ndarray | None:
-        variable = members[number].ref()
-        found = None if variable is None else read(variable)
-        return None if found is None else found.copy()
-
-    return value
+    return lambda number: members[number].value()
 
 
-def _is_seed_state(variable: Any, name: str) -> bool:
-    last = name.rpartition("/")[2].partition("#")[0]
-    return variable.dtype.is_integer and last in ("seed_generator_state", "StateVar")
+def _is_seed_state(name: str) -> bool:
+    return name.rpartition("/")[2].partition("#")[0] in ("seed_generator_state", "StateVar")
 
 
-def _own_name(variable: Any, site: tuple[str, int] | None) -> str:
+def _name_at_site(name: str, site: tuple[str, int] | None) -> str:
     """The name it was given; when it was given none, the name it is assigned to on the line that made it."""
-    name = str(getattr(variable, "name", "") or "Variable").partition(":")[0]
     if name.rpartition("/")[2] != "Variable" or site is None:
         return name
     return _assigned_name(*site) or name
 
 
+@lru_cache(maxsize=4096)
 def _assigned_name(file: str, line: int) -> str | None:
     source = linecache.getline(file, line).strip()
     try:
@@ -245,7 +288,3 @@ def _assigned_name(file: str, line: int) -> str | None:
     if isinstance(target, ast.Name):
         return target.id
     return target.attr if isinstance(target, ast.Attribute) else None
-
-
-def device_of(variable: Any) -> str:
-    return str(getattr(variable, "device", "")) or sys.platform
