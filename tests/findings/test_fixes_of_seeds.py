@@ -388,3 +388,43 @@ def test_the_clock_or_entropy_as_a_seed_becomes_a_constant(code: str, before: st
 @pytest.mark.parametrize("line", ["started = time.time()", "x = x * time.time()", "name = str(uuid.uuid4())"])
 def test_other_uses_of_the_clock_and_entropy_are_left_alone(line: str) -> None:
     assert propose("TW303", "train.py", 2, f"import time, uuid\n{line}\n") is None
+
+
+GRAPH_OF_ITS_OWN = """
+import tensorflow as tf
+
+tf.random.set_seed(7)
+with tf.Graph().as_default():
+    build()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "at", "added"),
+    [
+        (
+            "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\nw = tf.get_variable('w', [3])\n",
+            "get_variable",
+            "tf.disable_v2_behavior()\ntf.set_random_seed(42)\n",
+        ),
+        (
+            GRAPH_OF_ITS_OWN.replace("build()", "w = tf.random.normal([3])"),
+            "normal",
+            "as_default():\n    tf.compat.v1.set_random_seed(7)\n    w =",
+        ),
+        (
+            GRAPH_OF_ITS_OWN.replace(
+                "tf.random", "def build():\n    return tf.random.normal([3])\ntf.random"
+            ),
+            "normal",
+            "as_default():\n    tf.compat.v1.set_random_seed(7)\n    build()",
+        ),
+    ],
+)
+def test_a_graph_gets_the_seed_of_its_own(source: str, at: str, added: str) -> None:
+    assert added in fixed("TW104", source, at, safe=True)
+
+
+def test_what_is_drawn_beside_a_graph_gets_the_usual_seed() -> None:
+    source = GRAPH_OF_ITS_OWN.replace("tf.random.set_seed(7)", "x = tf.random.normal([3])")
+    assert "tf.keras.utils.set_random_seed(42)" in fixed("TW104", source, "normal")

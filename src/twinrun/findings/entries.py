@@ -61,7 +61,8 @@ ENTRIES: dict[str, Entry] = _entries(
         "TW104",
         "unseeded-tensorflow",
         "TensorFlow's global seed is not set and an op draws from it.",
-        "call keras.utils.set_random_seed(42) right after the imports; it also sets TensorFlow's global seed",
+        "call keras.utils.set_random_seed(42) right after the imports; it also sets TensorFlow's global seed. A graph that is "
+        "run in a session has a seed of its own: call tf.compat.v1.set_random_seed(42) in it before anything is built",
     ),
     (
         "TW105",

@@ -244,7 +244,9 @@ class Watch:
         drawn = [
             row
             for row in rows
-            if row["kind"] in DRAWS and row["via"] in ("", "tensorflow", "keras", "tf_keras")
+            if row["kind"] in DRAWS
+            and row["size"]  # what nobody has seen cannot be compared
+            and row["via"] in ("", "tensorflow", "keras", "tf_keras")
         ]
         if drawn:
             names = tuple(f"{row['what']} at line {row['line']}" for row in drawn)

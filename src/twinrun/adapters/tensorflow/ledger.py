@@ -14,6 +14,7 @@ import tensorflow as tf
 from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.data.ops import options as options_lib
 from tensorflow.python.eager import context
+from tensorflow.python.framework import ops
 from tensorflow.python.ops import gen_random_ops, gen_stateless_random_ops_v2, script_ops, stateful_random_ops
 
 from twinrun.adapters.tensorflow.tensors import as_array
@@ -49,6 +50,8 @@ def install(book: Book) -> None:
                 _stateless_op(book, name, getattr(gen_stateless_random_ops_v2, name)),
             )
     context.set_global_seed = _set_seed(book, context.set_global_seed)
+    # tf.compat.v1.set_random_seed, where a graph is being built.
+    ops.Graph.seed = property(ops.Graph.seed.fget, _set_graph_seed(book, ops.Graph.seed.fset))
     # Every draw of a tf.random.Generator, whoever asks for it.
     stateful_random_ops.Generator._prepare_key_counter = _generator_draw(
         book, stateful_random_ops.Generator._prepare_key_counter
@@ -112,6 +115,16 @@ def _set_seed(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
         return original(seed if number is None else number)
 
     return set_global_seed
+
+
+def _set_graph_seed(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:
+    def set_seed(graph: Any, seed: Any) -> None:
+        if not graph.building_function:  # a tf.function's graph takes the global seed over by itself
+            name = "tf.compat.v1.set_random_seed"
+            book.note("seed:tensorflow", caller(), name, repr(seed).encode(), seeded=repr(seed)[:80])
+        original(graph, seed)
+
+    return set_seed
 
 
 def _fresh_generator(book: Book, original: Callable[..., Any]) -> Callable[..., Any]:

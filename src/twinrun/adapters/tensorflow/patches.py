@@ -3,6 +3,7 @@ When a patch point is missing the adapter says which, and the check cannot be `r
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from itertools import count
@@ -12,6 +13,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from twinrun.adapters.tensorflow import loops
+from twinrun.adapters.tensorflow.sessions import Sessions
 from twinrun.adapters.tensorflow.tensors import leaves
 from twinrun.errors import TwinrunError
 
@@ -43,6 +45,19 @@ def install(observer: Observer) -> None:
     patch("tensorflow.python.data.ops.dataset_autograph:_general_purpose_scan", _loop_body)
     # TensorFlow's own optimizers of the first generation, which some custom loops still use.
     patch("tensorflow.python.training.optimizer:Optimizer.apply_gradients", _apply(observer))
+    _install_sessions(observer)
+
+
+def _install_sessions(observer: Observer) -> None:
+    sessions, session = Sessions(observer), "tensorflow.python.client.session:BaseSession"
+    # A graph's every run, where fetches and feeds are single tensors already.
+    patch(f"{session}._call_tf_sessionrun", _session_run(sessions))
+    patch(f"{session}._call_tf_sessionprun", _partial_run(sessions))
+    # Runs that were made ready beforehand: tf_keras without eager execution.
+    patch(f"{session}._Callable.__init__", _with_options)
+    patch(f"{session}._Callable.__call__", _callable(sessions))
+    # The variables of a session end with it: the last look at them.
+    patch(f"{session}.close", _session_close(sessions))
 
 
 def patch(place: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -171,5 +186,92 @@ def _apply(observer: Observer) -> Callable[..., Any]:
             return observer.update(self, lambda: original(self, *args, **kwargs))
 
         return apply
+
+    return wrap
+
+
+def _session_run(sessions: Sessions) -> Callable[..., Any]:
+    """`Session.run` and `Session.make_callable`, with everything composite taken apart already."""
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        sessions.read = original
+
+        def run(
+            self: Any, options: Any, feed_dict: Any, fetch_list: Any, target_list: Any, metadata: Any
+        ) -> Any:
+            if not sessions.watch.alive:
+                return original(self, options, feed_dict, fetch_list, target_list, metadata)
+            graph = self.graph
+            fetched = [graph._get_tensor_by_tf_output(one) for one in fetch_list]
+            asked = fetched + [graph._get_operation_by_tf_operation(one) for one in target_list]
+            feeds = [(graph._get_tensor_by_tf_output(one), value) for one, value in feed_dict.items()]
+
+            def call(extra: list[Any]) -> Any:
+                outputs = [*fetch_list, *(tensor._as_tf_output() for tensor in extra)]
+                return original(self, options, feed_dict, outputs, target_list, metadata)
+
+            return sessions.run(self, feeds, asked, True, call)
+
+        return run
+
+    return wrap
+
+
+def _partial_run(sessions: Sessions) -> Callable[..., Any]:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def run(self: Any, handle: Any, feed_dict: Any, fetch_list: Any) -> Any:
+            if not sessions.watch.alive:
+                return original(self, handle, feed_dict, fetch_list)
+            asked = [self.graph._get_tensor_by_tf_output(one) for one in fetch_list]
+            feeds = [(self.graph._get_tensor_by_tf_output(one), value) for one, value in feed_dict.items()]
+            return sessions.run(
+                self, feeds, asked, False, lambda _: original(self, handle, feed_dict, fetch_list)
+            )
+
+        return run
+
+    return wrap
+
+
+def _with_options(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What a callable will run is told once, when it is made."""
+
+    def __init__(self: Any, session: Any, callable_options: Any) -> None:  # noqa: N807
+        original(self, session, callable_options)
+        self._twinrun_options = callable_options
+
+    return __init__
+
+
+def _callable(sessions: Sessions) -> Callable[..., Any]:
+    """tf_keras without eager execution trains through these."""
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+            if not sessions.watch.alive:
+                return original(self, *args, **kwargs)
+            graph, options = self._session.graph, self._twinrun_options
+            asked = [graph.as_graph_element(name) for name in (*options.fetch, *options.target)]
+            feeds = [
+                (graph.as_graph_element(name), value) for name, value in zip(options.feed, args, strict=False)
+            ]
+            return sessions.run(self._session, feeds, asked, False, lambda _: original(self, *args, **kwargs))
+
+        return __call__
+
+    return wrap
+
+
+def _session_close(sessions: Sessions) -> Callable[..., Any]:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def close(self: Any) -> Any:
+            if sessions.watch.alive and not self._closed and sys._getframe(1).f_code.co_name != "__del__":
+                try:
+                    sessions.closing(self)
+                except Exception as problem:
+                    sessions.watch.trouble(problem)
+            return original(self)
+
+        return close
 
     return wrap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from twinrun.findings.fixes import graph_seeds
 from twinrun.findings.fixes.arguments import is_none
 from twinrun.findings.fixes.fix import Draft, Edit
 from twinrun.findings.fixes.imports import after_imports, last_leading_import
@@ -46,7 +47,9 @@ def unseeding_taken_out(module: Module, line: int) -> Draft | None:
 
 
 def tensorflow_random(module: Module, line: int) -> Draft | None:
-    """Set TensorFlow's global seed, and with it Keras', Python's and NumPy's."""
+    """Set TensorFlow's global seed, and with it Keras', Python's and NumPy's; in a graph, the graph's own."""
+    if graph_seeds.builds_graphs(module, line):
+        return graph_seeds.seeded(module, line, _seed_of(module))
     return _seeded(module, line, None, "tensorflow.random.set_seed")
 
 

@@ -33,6 +33,7 @@ class Row:
     what: str = ""  # the call, as the user knows it
     where: str = ""  # "py_function", "generator", "pydataset", "graph", "import of MODULE", or nothing
     count: int = 0
+    size: int = 0  # bytes of what it gave that were seen: none of a random op that only a graph will run
     last: int = 0
     step: int = 0  # of its first entry
     seeded: str | None = None
@@ -44,7 +45,8 @@ class Row:
     def as_json(self) -> dict[str, Any]:
         return {
             "kind": self.kind, "file": self.file, "line": self.line, "function": self.function, "via": self.via,
-            "entry": self.entry, "what": self.what, "where": self.where, "count": self.count, "order": self.order, "last": self.last,
+            "entry": self.entry, "what": self.what, "where": self.where, "count": self.count, "size": self.size,
+            "order": self.order, "last": self.last,
             "step": self.step, "seeded": self.seeded, "inside": self.inside, "threads": len(self.threads),
             "digest": self.hasher.hexdigest(), "draws": self.draws,
         }  # fmt: skip
@@ -107,6 +109,7 @@ class Book:
                     step=self.watch.step,
                 )  # fmt: skip
             row.count += 1
+            row.size += len(data)
             row.last = self._order
             row.seeded = seeded if seeded is not None else row.seeded
             row.inside = inside if inside is not None else row.inside
