@@ -11,6 +11,7 @@ from twinrun.compare.frames import STEP_COUNT, Difference
 from twinrun.compare.judge import Judge
 from twinrun.environment.verdict import with_environments
 from twinrun.launch.recorded import RecordedTwin
+from twinrun.recording.data_order import describe
 from twinrun.recording.frame import EVIDENCE
 from twinrun.recording.manifest import Manifest, read_manifest
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
@@ -48,7 +49,7 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
         environment=manifests[0].environment,
         timing={"seconds": round(time.monotonic() - started, 3)},
         recordings=(str(a), str(b)),
-        notes=_environment_notes(manifests),
+        notes=(*_environment_notes(manifests), *_data_notes(twins, equal=start == lengths[0] == lengths[1])),
     )
     return with_environments(result, manifests[0].environment, manifests[1].environment)
 
@@ -161,3 +162,8 @@ def _environment_notes(manifests: tuple[Manifest, Manifest]) -> tuple[str, ...]:
     if all(keys) and keys[0] != keys[1]:
         return (f"recorded in different environments: {keys[0]} and {keys[1]}",)
     return ()
+
+
+def _data_notes(twins: tuple[RecordedTwin, RecordedTwin], *, equal: bool) -> tuple[str, ...]:
+    said = describe(twins[0].reader, twins[1].reader, equal=equal)
+    return () if said is None else (said,)

@@ -148,6 +148,34 @@ class Reader:
             raise _damaged(self.folder / FILE, f"frame {seq} makes no sense")
         return {phase: blob[8 * rank : 8 * rank + 8] for rank, phase in enumerate(order)}
 
+    def column(self, phase: str) -> list[tuple[int, bytes]]:
+        """(frame, digest) of one phase, of every frame that has it, in order."""
+        found: list[tuple[int, bytes]] = []
+        for number, layout in self._layouts.items():
+            if phase in layout.phase_order:
+                place = 8 * layout.phase_order.index(phase) + 1
+                query = f"SELECT seq, substr(rollup, {place}, 8) FROM frames WHERE layout=?"
+                found += self._all(query, (number,))
+        if not all(isinstance(digest, bytes) and len(digest) == 8 for _, digest in found):
+            raise _damaged(self.folder / FILE, "a frame makes no sense")
+        return sorted(found)
+
+    def count(self, phase: str) -> int:
+        """How many frames have this phase."""
+        holding = [number for number, layout in self._layouts.items() if phase in layout.phase_order]
+        marks = ",".join("?" * len(holding))
+        (count,) = self._one(f"SELECT count(*) FROM frames WHERE layout IN ({marks})", tuple(holding))
+        return int(count)
+
+    def bare(self, phase: str, *, without: str) -> list[int]:
+        """Frames that are no step and have this phase, and not the other one."""
+        found: list[int] = []
+        for number, layout in self._layouts.items():
+            if phase in layout.phase_order and without not in layout.phase_order:
+                rows = self._all("SELECT seq FROM frames WHERE layout=? AND span=0", (number,))
+                found += [seq for (seq,) in rows]
+        return sorted(found)
+
     def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
         """Frames in order. `digests` is empty where only the roll-up was kept."""
         query = "SELECT step, span, layout, digests, vals, seconds FROM frames WHERE seq >= ? AND seq < ? ORDER BY seq"
@@ -157,6 +185,12 @@ class Reader:
                     self._layouts = self._read_layouts()
                 yield _frame(step, span, self._layouts[layout], digests or b"", vals, seconds)
         except (sqlite3.Error, struct.error, KeyError, ValueError, TypeError) as problem:
+            raise _damaged(self.folder / FILE, problem) from None
+
+    def _all(self, query: str, parameters: tuple[object, ...]) -> list[Any]:
+        try:
+            return self._db.execute(query, parameters).fetchall()
+        except sqlite3.Error as problem:
             raise _damaged(self.folder / FILE, problem) from None
 
     def _one(self, query: str, parameters: tuple[object, ...] = ()) -> tuple[Any, ...]:
