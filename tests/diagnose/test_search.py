@@ -92,3 +92,23 @@ def test_a_suspect_that_no_experiment_can_hold_still_is_never_confirmed() -> Non
     assert [(finding.confirmed, finding.message) for finding in search.findings] == [
         (False, "likely: other files")
     ]
+
+
+class ShortWorld(World):
+    """Time for so many experiments, and no more."""
+
+    def __init__(self, causes: dict[str, int], suspects: list[str], most: int) -> None:
+        super().__init__(causes, suspects)
+        self.most = most
+
+    def hold_still(
+        self, candidates: list[Candidate], *, what: str | None = None, **extra: Any
+    ) -> Trial | None:  # type: ignore[override]
+        return super().hold_still(candidates, what=what) if len(self.trials) < self.most else None
+
+
+@given(st.permutations(NAMES), st.integers(0, 12))
+def test_what_was_not_shown_to_be_needed_is_never_confirmed(suspects: list[str], most: int) -> None:
+    causes = {"shuffle": 1, "thread": 1}
+    search = ShortWorld(causes, suspects, most).explained()
+    assert {finding.message for finding in search.findings if finding.confirmed} <= set(causes)

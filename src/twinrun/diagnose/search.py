@@ -43,6 +43,7 @@ class Search:
     notes: list[str] = field(default_factory=list)
     _tried: set[tuple[Any, ...]] = field(default_factory=set)
     _op_tried: bool = False
+    _lumped: bool = False
 
     def explain(self, evidence: Evidence) -> None:
         kept: list[Candidate] = []
@@ -71,7 +72,10 @@ class Search:
             if trial is None:
                 return None
             if trial.repeats:
-                self._confirm([*kept, candidate], trial)
+                if self._lumped:  # not each of what is kept was shown to be needed
+                    self._confirm_needed([*kept, candidate], trial)
+                else:
+                    self._confirm([*kept, candidate], trial)
                 return trial
             if trial.later_than(evidence):
                 kept.append(candidate)
@@ -82,10 +86,11 @@ class Search:
         if together is None:
             return None
         if together.repeats:
-            self._confirm(self._needed([*kept, *found]), together)
+            self._confirm_needed([*kept, *found], together)
             return together
         if together.later_than(evidence):
             kept += found
+            self._lumped = True
             return together
         return None
 
@@ -93,22 +98,42 @@ class Search:
         self._tried.update(candidate.key() for candidate in held)
         return self.lab.hold_still(held, what=what)
 
-    def _needed(self, held: list[Candidate]) -> list[Candidate]:
-        """Let go of one after the other, the least likely first; keep those without which the twins differ again."""
-        needed = list(held)
-        for candidate in sorted(held, key=lambda c: c.rank):
-            if len(needed) == 1:
-                break
-            rest = [c for c in needed if c is not candidate]
-            trial = self.lab.hold_still(rest, what=f"all of it but this: {candidate.message}")
+    def _needed(self, held: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+        """Let go of what is not needed: the unlikely all at once, then one after the other, the least likely first. Those
+        without which the twins differ again, and those of which that is not known because the time was spent."""
+        left = sorted(held, key=lambda c: c.rank)
+        for unlikely in (left[:-_ALONE], left[: len(left) // 2]):
+            rest = [c for c in left if c not in unlikely]
+            if len(unlikely) > 1 and len(rest) > 1:
+                trial = self.lab.hold_still(rest, what="the likeliest of it held still")
+                if trial is not None and trial.repeats:
+                    left = rest
+                    break
+        needed: list[Candidate] = []
+        while left:
+            candidate, *rest = left
+            if not rest and not needed:
+                return [candidate], []
+            trial = self.lab.hold_still([*needed, *rest], what=f"all of it but this: {candidate.message}")
             if trial is None:
                 break
-            if trial.repeats:
-                needed = rest
-        return sorted(needed, key=lambda c: -c.rank)
+            left = rest
+            if not trial.repeats:
+                needed.append(candidate)
+        return sorted(needed, key=lambda c: -c.rank), sorted(left, key=lambda c: -c.rank)
 
-    def _confirm(self, causes: Sequence[Candidate], trial: Trial) -> None:
-        narrowed = [self._narrow(cause, [c for c in causes if c is not cause]) for cause in causes]
+    def _confirm_needed(self, held: list[Candidate], trial: Trial) -> None:
+        needed, unknown = self._needed(held)
+        self._confirm(needed, trial, others=unknown)
+        perhaps = (
+            "the twins repeat with this and the other suspects held still; whether it is needed was not tried"
+        )
+        self.findings += [finding_of(candidate, perhaps, confirmed=False) for candidate in unknown[:3]]
+
+    def _confirm(self, causes: Sequence[Candidate], trial: Trial, others: Sequence[Candidate] = ()) -> None:
+        narrowed = [
+            self._narrow(cause, [c for c in (*causes, *others) if c is not cause]) for cause in causes
+        ]
         self.findings += [finding_of(c, self._shown(trial, len(causes), c), confirmed=True) for c in narrowed]
 
     def _narrow(self, cause: Candidate, others: list[Candidate]) -> Candidate:
