@@ -21,7 +21,17 @@ _LIKELY = 7  # a candidate of this rank is tried before the ops of a step are
 _FED = PHASES.index("batch")  # phases after this one are computed
 _ALONE = 3  # so many are tried alone before all are tried together
 _WORTH_A_TRIAL = 3  # of its own, by rank; what is less likely is tried with the rest
-_NARROWED = ("numpy", "python-random", "generator", "entropy", "clock", "tf-random")
+_NARROWED = (
+    "numpy",
+    "python-random",
+    "generator",
+    "entropy",
+    "name",
+    "clock",
+    "date",
+    "tf-random",
+    "shuffle",
+)
 
 
 class Experiments(Protocol):

@@ -13,6 +13,7 @@ from twinrun.diagnose.source import Source
 def candidates(evidence: Evidence, source: Source) -> Iterator[Candidate]:
     yield from _completion(evidence)
     yield from _threads(evidence)
+    yield from _processes(evidence)
     yield from _loaders(evidence, source)
 
 
@@ -48,6 +49,17 @@ def _threads(evidence: Evidence) -> Iterator[Candidate]:
         code, "thread-left-out", message, left_out, first["file"], first["line"], notes=notes, races=True,
         shown="with these threads left out",
     )  # fmt: skip
+
+
+def _processes(evidence: Evidence) -> Iterator[Candidate]:
+    """Without an experiment: processes that hand their work over through a queue cannot take turns."""
+    started = [one(pair) for pair in evidence.of("process")]
+    if started:
+        first = started[0]
+        yield Candidate(
+            "TW205", "process", "the order in which worker processes get done reaches training", (), first["file"], first["line"],
+            notes=tuple(f"{row['count']} processes run {row['what']}, started at {place(row)}" for row in started[:3]),
+        )  # fmt: skip
 
 
 def _loaders(evidence: Evidence, source: Source) -> Iterator[Candidate]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from types import ModuleType
 from typing import Any
 
+from twinrun.launch.hooks import when_imported
 from twinrun.launch.ledger.book import Book, caller
 
 _ALONE = (
@@ -45,6 +47,21 @@ def install(book: Book) -> None:
 
     threading.Thread.start = start  # type: ignore[method-assign]
     threading.Thread.join = join  # type: ignore[method-assign]
+    when_imported("multiprocessing.process", lambda module: _processes(book, module))
+
+
+def _processes(book: Book, module: ModuleType) -> None:
+    """Processes that the program starts: seen, and not held still. One that waits for its reader cannot take turns."""
+    process: Any = module.BaseProcess
+    begin = process.start
+
+    def start(self: Any) -> None:
+        who = caller()
+        if who is not None and who.via in _ROADS:
+            book.note("process", who, _work(self))
+        begin(self)
+
+    process.start = start
 
 
 class _Turns:
@@ -97,6 +114,6 @@ class _Turns:
         return waiting
 
 
-def _work(thread: threading.Thread) -> str:
+def _work(thread: Any) -> str:
     target: Any = getattr(thread, "_target", None)
     return str(getattr(target, "__qualname__", type(thread).__name__))
