@@ -205,6 +205,8 @@ for w in sorted(known):
 ordered = sorted(list(set(words)))
 longest = max(len(w) for w in set(words))
 print(list(known))
+for size in {8, 16, 32}:
+    print(size)
 """
 
 

@@ -130,7 +130,9 @@ def _draws_from_object(call: ast.Call) -> bool:
 
 
 def _is_set(node: ast.AST, names: set[str]) -> bool:
-    if isinstance(node, (ast.Set, ast.SetComp)):
+    if isinstance(node, ast.Set):  # numbers hash to themselves
+        return not all(isinstance(e, ast.Constant) and isinstance(e.value, int | float) for e in node.elts)
+    if isinstance(node, ast.SetComp):
         return True
     if isinstance(node, ast.Name):
         return node.id in names
