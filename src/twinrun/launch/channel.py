@@ -8,7 +8,7 @@ import socket
 import struct
 from typing import Any
 
-from twinrun.recording.frame import Frame, Layout, pack_values, unpack_values
+from twinrun.recording.frame import MOST_LAYOUTS, Frame, Layout, pack_values, unpack_values
 
 _HEAD = struct.Struct("<IB")
 _FRAME = struct.Struct("<IIQdI")
@@ -44,6 +44,8 @@ class Channel:
     def send_frame(self, frame: Frame) -> None:
         number = self._sent_layouts.get(frame.layout)
         if number is None:
+            if len(self._sent_layouts) >= MOST_LAYOUTS:
+                self._sent_layouts.clear()  # their numbers are given anew
             number = self._sent_layouts[frame.layout] = len(self._sent_layouts)
             self.send_json(LAYOUT, [number, frame.layout.phases, frame.layout.names])
         head = _FRAME.pack(number, frame.span, frame.step, frame.seconds, len(frame.digests))

@@ -35,12 +35,16 @@ def advance(
         selector.register(twin.channel, selectors.EVENT_READ, twin)
     with selector:
         while True:
-            for key, _ in selector.select(timeout=0.1):
+            events = selector.select(timeout=0.1)
+            silence = not events
+            for key, _ in events:
                 key.data.pump()
                 if key.data.closed:
                     selector.unregister(key.fileobj)
+                    silence = True
             tick()
-            failed = next((twin for twin in twins if _failed(twin)), None)
+            # Whether a process has ended is asked when nothing comes, not at every step.
+            failed = next((twin for twin in twins if _failed(twin, silence)), None)
             if failed is not None:
                 return Outcome("failed", failed)
             while all(twin.frames for twin in twins):
@@ -48,7 +52,7 @@ def advance(
                     return Outcome("held")
                 for twin in twins:
                     twin.go()
-            silent = [twin for twin in twins if not twin.frames and twin.ended]
+            silent = [twin for twin in twins if not twin.frames and twin.ended] if silence else []
             if silent and len(silent) == len(twins):
                 return Outcome("ended")
             # Nothing more comes from one twin, and another has gone further.
@@ -58,8 +62,8 @@ def advance(
                 return Outcome("timeout", min(twins, key=lambda twin: (twin.count, not twin.ended)))
 
 
-def _failed(twin: Twin) -> bool:
+def _failed(twin: Twin, silence: bool) -> bool:
     """Watching broke down, or the program did not end well."""
     if twin.trouble is not None:
         return True
-    return not twin.frames and twin.ended and (twin.wait(timeout=10.0) or 0) != 0
+    return silence and not twin.frames and twin.ended and (twin.wait(timeout=10.0) or 0) != 0

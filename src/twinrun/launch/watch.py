@@ -17,7 +17,7 @@ from typing import Any
 from twinrun.errors import TwinrunError
 from twinrun.launch.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.launch.spec import Spec
-from twinrun.recording.frame import PHASES, Frame, Layout, pack
+from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest, read_manifest
 from twinrun.recording.store import Writer
 
@@ -117,6 +117,8 @@ class Watch:
         shape = tuple((block.phase, block.names) for block in blocks)
         layout = self._layouts.get(shape)
         if layout is None:
+            if len(self._layouts) >= MOST_LAYOUTS:
+                self._layouts.clear()
             layout = self._layouts[shape] = _layout(blocks)
         digests: list[int] = []
         values: list[tuple[int, float]] = []

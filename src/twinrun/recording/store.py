@@ -12,7 +12,7 @@ from typing import Any
 import xxhash
 
 from twinrun.errors import BadRecording, CannotWrite
-from twinrun.recording.frame import EVIDENCE, PHASES, Frame, Layout, pack_values, unpack_values
+from twinrun.recording.frame import EVIDENCE, MOST_LAYOUTS, PHASES, Frame, Layout, pack_values, unpack_values
 from twinrun.recording.manifest import SCHEMA
 
 FILE = "steps.sqlite"
@@ -34,6 +34,7 @@ class Writer:
         self._path = folder / FILE
         self._detail = detail
         self._layouts: dict[Layout, int] = {}
+        self._next_layout = 0
         self._chain = bytes(8)
         self._count = 0
         try:
@@ -64,7 +65,10 @@ class Writer:
     def _layout(self, layout: Layout) -> int:
         number = self._layouts.get(layout)
         if number is None:
-            number = self._layouts[layout] = len(self._layouts)
+            if len(self._layouts) >= MOST_LAYOUTS:
+                self._layouts.clear()
+            number = self._layouts[layout] = self._next_layout
+            self._next_layout += 1
             self._db.execute(
                 "INSERT INTO layouts VALUES (?,?,?)",
                 (number, json.dumps(layout.phases), json.dumps(layout.names)),

@@ -15,7 +15,7 @@ from tensorflow.python.eager import record as tapes
 
 from twinrun.adapters.tensorflow import loops
 from twinrun.adapters.tensorflow.reading import Together, read
-from twinrun.adapters.tensorflow.tensors import block, folded, leaves, size_of_block
+from twinrun.adapters.tensorflow.tensors import block, folded, leaves, rank_of, size_of_block
 from twinrun.adapters.tensorflow.variables import Variables
 from twinrun.launch.steps import Steps
 from twinrun.launch.watch import Block, Watch
@@ -31,16 +31,18 @@ class Updater:
 
     def __init__(self, optimizer: Any) -> None:
         self._optimizer = weakref.ref(optimizer)
-        self._counter: tuple[Any, Together] | None = None
+        self._counter: tuple[Any, Any, Together] | None = None  # what the optimizer has, its tf.Variable
         self.count = 0
 
     def iterations(self) -> Any:
         """The tf.Variable that counts its updates."""
+        return _tf_variable(self._count_of())
+
+    def _count_of(self) -> Any:
         optimizer = self._optimizer()
         if getattr(optimizer, "_iterations", self) is None:  # old optimizers would create it when asked
             return None
-        variable = getattr(optimizer, "iterations", None)
-        return getattr(variable, "value", variable) if not hasattr(variable, "_handle") else variable
+        return getattr(optimizer, "iterations", None)
 
     def advance(self) -> int:
         """Updates made since the last look."""
@@ -51,13 +53,22 @@ class Updater:
         return max(0, self.count - before)
 
     def _value(self) -> Any:
-        variable = self.iterations()
-        if variable is None:
-            return None
-        if self._counter is None or self._counter[0] is not variable:
-            self._counter = (variable, Together([variable._handle], [variable._dtype.as_datatype_enum]))
-        found = self._counter[1].read()
-        return found[0] if found is not None else read(variable)
+        known = self._count_of()
+        if self._counter is None or self._counter[0] is not known:  # Keras takes long to tell what is inside
+            variable = _tf_variable(known)
+            if variable is None:
+                return None
+            self._counter = (
+                known,
+                variable,
+                Together([variable._handle], [variable._dtype.as_datatype_enum]),
+            )
+        found = self._counter[2].read()
+        return found[0] if found is not None else read(self._counter[1])
+
+
+def _tf_variable(variable: Any) -> Any:
+    return variable if hasattr(variable, "_handle") else getattr(variable, "value", variable)
 
 
 @dataclass
@@ -385,7 +396,7 @@ def output_blocks(result: Any) -> list[Block]:
     found = list(leaves(result, "" if isinstance(result, dict) else "output"))
     for name, leaf in found:
         size = getattr(leaf, "size", None)
-        if getattr(leaf, "shape", None) is not None and len(leaf.shape) == 0:
+        if rank_of(leaf) == 0:
             scalars["loss" if name == "output" else name] = leaf
         elif not isinstance(size, int) or size * 8 <= _LARGEST_OUTPUT:
             others[name] = leaf

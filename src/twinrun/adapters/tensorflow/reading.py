@@ -62,7 +62,7 @@ class Together:
             self._failures += 1
             return None
         arrays = [_array(tensor) for tensor in tensors]
-        return arrays if all(array.size for array in arrays) else None
+        return None if 0 in [array.size for array in arrays] else arrays
 
 
 def _array(tensor: Any) -> np.ndarray:
