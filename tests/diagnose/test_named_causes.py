@@ -56,11 +56,20 @@ for _ in range(12):
     step()
 """
 
+FED = """
+cells = tf.constant(np.random.randint(0, 8, 400_000).astype("i4"))
+weights = tf.constant(np.random.normal(size=400_000).astype("f"))
+def counted(n):
+    counts = tf.math.bincount(cells, weights=weights * tf.cast(n + 1, tf.float32), minlength=8)  # guilty
+    return counts / 1000.0, n % 3
+train(tf.data.Dataset.range(48).map(counted).batch(8))
+"""
+
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [(RACE, "TW203"), (HASH, "TW301"), (UNSEEDED, "TW103"), (OP, "TW401")],
-    ids=["TW203", "TW301", "TW103", "TW401"],
+    [(RACE, "TW203"), (HASH, "TW301"), (UNSEEDED, "TW103"), (OP, "TW401"), (FED, "TW401")],
+    ids=["TW203", "TW301", "TW103", "TW401", "TW401-in-the-pipeline"],
 )
 def test_the_first_finding_is_the_cause_and_an_experiment_showed_it(
     body: str, code: str, tmp_path: Path

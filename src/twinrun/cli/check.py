@@ -52,6 +52,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run functions eagerly and compare the step at hand op by op, as a diagnosis does.",
 )
+@click.option(
+    "--trace-pipeline",
+    is_flag=True,
+    help="The same for the functions of the input pipeline.",
+)
 @click.option("--fix-diff", is_flag=True, help="Print a patch for the causes that can be mended safely.")
 @running_options
 @output_options()
@@ -89,6 +94,7 @@ def checked(
     budget: float,
     hold_still: tuple[str, ...],
     trace_ops: bool,
+    trace_pipeline: bool,
     steps: int | None,
     pin: str | None,
     vary: str | None,
@@ -117,7 +123,7 @@ def checked(
         timeout=timeout,
         detail=detail,
         folder=folder,
-        experiment=experiment_settings(hold_still, trace_ops),
+        experiment=experiment_settings(hold_still, "pipeline" if trace_pipeline else trace_ops),
     )
     live = screen(quiet=quiet or no_progress)
     if no_diagnose:
@@ -125,7 +131,7 @@ def checked(
     return check_and_diagnose(options, live, budget=budget)
 
 
-def experiment_settings(hold_still: tuple[str, ...], trace_ops: bool) -> dict[str, object]:
+def experiment_settings(hold_still: tuple[str, ...], trace_ops: bool | str) -> dict[str, object]:
     """`numpy:train.py:12` holds the draws of that line still; `addresses` all that id() gives."""
     from pathlib import Path
 
@@ -148,5 +154,5 @@ def experiment_settings(hold_still: tuple[str, ...], trace_ops: bool) -> dict[st
     if steady:
         settings["steady"] = steady
     if trace_ops:
-        settings["trace_ops"] = True
+        settings["trace_ops"] = trace_ops
     return settings

@@ -163,7 +163,7 @@ def command(options: CheckOptions) -> str:
     if experiment.get("addresses"):
         words += ["--hold-still", "addresses"]
     if experiment.get("trace_ops"):
-        words.append("--trace-ops")  # of the step; those of the pipeline too, where it is "pipeline"
+        words.append("--trace-pipeline" if experiment["trace_ops"] == "pipeline" else "--trace-ops")
     if options.variation.names:
         words += ["--vary", ",".join(options.variation.names)]
     if options.sequential:
