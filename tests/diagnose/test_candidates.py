@@ -80,6 +80,18 @@ def test_a_draw_after_the_seed_is_not_too_late() -> None:
     assert suspected([seed, draw], [seed, other(draw)]) == [("TW102", 3)]
 
 
+def test_a_seeded_stream_that_several_threads_draw_from_is_raced_for() -> None:
+    seed, draw = row("seed:numpy", 2, seeded="1"), row("numpy", 3, threads=4)
+    assert suspected([seed, draw], [seed, other(draw)]) == [("TW205", 3)]
+
+
+def test_a_seeded_stream_that_differs_is_suspected_behind_an_unseeded_one() -> None:
+    seed, draw = row("seed:numpy", 2, seeded="1"), row("numpy", 3)
+    unseeded = row("python-random", 5)
+    found = suspected([seed, draw, unseeded], [seed, other(draw), other(unseeded)])
+    assert found == [("TW101", 5), ("TW102", 3)]
+
+
 def test_a_seed_that_differs_points_to_where_its_value_came_from() -> None:
     clock, seed, draw = row("clock", 2), row("seed:numpy", 3, seeded="1"), row("numpy", 4)
     found = suspected([clock, seed, draw], [other(clock), other(seed), other(draw)])

@@ -22,6 +22,7 @@ _CODES = {
 _SEEDED = {"python-random": ("TW101", "Python's global stream"), "numpy": ("TW102", "NumPy's global stream"),
            "tensorflow": ("TW104", "TensorFlow")}  # fmt: skip
 _BEHIND = -3  # a library's draws are suspected after the program's own
+_UNEXPECTED = -4  # a seeded stream that differs is more likely another source's doing
 _INSTEAD = 2  # a seed taken back is to blame before the draws that follow it
 # Functions of libraries that shuffle what they are given, and take a seed for it.
 _SHUFFLERS = ("split_dataset", "dataset_from_directory")
@@ -55,19 +56,22 @@ def _suspected(evidence: Evidence, kind: str) -> Iterator[Row]:
 
 def _grouped(evidence: Evidence, kind: str, rows: list[Row], bonus: int) -> Iterator[Candidate]:
     """Apart by what a fix would be: too late a seed, none at all, and where it is drawn."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[tuple[str, bool], list[Row]] = {}
     for row in rows:
-        groups.setdefault(_code(evidence, kind, row), []).append(row)
-    for code, members in groups.items():
+        groups.setdefault((_code(evidence, kind, row), _is_seeded(evidence, kind, row)), []).append(row)
+    for (code, seeded), members in groups.items():
         first = members[0]
         notes = [f"{_drawn(row)} is drawn at {place(row)}" for row in members[:4]]
         late = _seed_after(evidence, kind, first)
         if late is not None:
             notes.append(f"the seed is set at {place(late)}, after that")
+        message = _message(code, kind, first, len(members))
+        if seeded and code in _CODES.values():
+            message = f"{_drawn(first)} gave something else in each run, though its stream is seeded"
         yield Candidate(
-            code, kind, _message(code, kind, first, len(members)), tuple(site(row) for row in members),
+            code, kind, message, tuple(site(row) for row in members),
             first["file"], first["line"], notes=tuple(notes), shown=f"with {_drawn(first)} held still there",
-            bonus=bonus, advice=_advice(code, first),
+            bonus=bonus + (_UNEXPECTED if seeded else 0), advice=_advice(code, first),
         )  # fmt: skip
 
 
@@ -79,11 +83,24 @@ def _code(evidence: Evidence, kind: str, row: Row) -> str:
             return "TW204"
         if row["where"] == "pydataset" and evidence.of("loader"):
             return "TW205"
+        if row["threads"] > 1 and _is_seeded(evidence, kind, row):
+            return "TW205" if evidence.first.phase == "batch" else "TW403"
     if kind == "tf-random" and row["via"] == "tf_keras":
         return "TW105"
     if row["via"] in ("keras", "tf_keras") and row.get("entry", "").endswith(_SHUFFLERS):
         return "TW201"
     return _CODES[kind]
+
+
+def _is_seeded(evidence: Evidence, kind: str, row: Row) -> bool:
+    """The same seed was set in both twins before the first draw, and not taken back since."""
+    stream = _STREAM_OF[kind]
+    if row["seeded"] == "no":
+        return False
+    seeds = [one(pair)["order"] for pair in evidence.of(f"seed:{stream}") if not differs(pair)]
+    before = [order for order in seeds if order < row["order"]]
+    lost = [one(pair)["last"] for pair in evidence.of(f"unseed:{stream}")]
+    return bool(before) and not any(max(before) < order < row["last"] for order in lost)
 
 
 def _seed_after(evidence: Evidence, kind: str, row: Row) -> Row | None:
@@ -151,8 +168,9 @@ def _message(code: str, kind: str, row: Row, sites: int) -> str:
     if code == "TW204":
         inside = "a generator" if row["where"] == "generator" else "a host function of the input pipeline"
         return f"{row['what']} is drawn inside {inside}{more}"
-    if code == "TW205":
-        return f"{row['what']} is drawn by several loader workers from one stream{more}"
+    if code in ("TW205", "TW403"):
+        who = "loader workers" if row["where"] == "pydataset" else "threads"
+        return f"{row['what']} is drawn by several {who} from one stream{more}"
     if code == "TW201" and kind != "shuffle":
         return f"{row['entry']} shuffles without a seed{more}"
     if by_library(row) and kind in ("numpy", "python-random"):
