@@ -34,7 +34,7 @@ def candidates(evidence: Evidence) -> Iterator[Candidate]:
 def _candidate(kind: str, code: str, message: str, rows: list[Row], bonus: int) -> Candidate:
     first = rows[0]
     # A temporary name is free for one run at a time.
-    settings = {"sequential": True} if kind == "name" else {}
+    settings = {"sequential": True} if any(row["what"].startswith("tempfile.") for row in rows) else {}
     return Candidate(
         code, kind, f"{message}: {first['what']}", tuple(site(row) for row in rows), first["file"], first["line"],
         notes=tuple(f"{row['what']} at {place(row)}" for row in rows[:4]), settings=settings,
