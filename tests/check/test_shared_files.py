@@ -76,7 +76,7 @@ def test_a_program_that_reads_back_what_it_wrote_repeats(tmp_path: Path) -> None
     assert (found["verdict"], found["reason"]) == ("repeats", None)
 
 
-def test_a_twin_that_fails_beside_the_other_is_run_alone_before_anything_is_said(tmp_path: Path) -> None:
+def test_a_twin_that_fails_for_want_of_a_port_is_run_alone_before_anything_is_said(tmp_path: Path) -> None:
     text = """
         import socket
         place = socket.socket()
@@ -90,7 +90,7 @@ def test_a_twin_that_fails_beside_the_other_is_run_alone_before_anything_is_said
         port = str(free.getsockname()[1])
     found = check(with_port, arguments=[port], cwd=tmp_path).document
     assert (found["verdict"], found["steps_compared"]) == ("repeats", 3), found
-    assert any("failed beside the other" in note for note in found["notes"])
+    assert any("for want of what the other may have had (OSError)" in note for note in found["notes"])
 
 
 def test_files_of_its_own_in_a_temporary_folder_need_no_second_look(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ SCHEMA = "twinrun/baseline/1"
 
 def as_text(baseline: Baseline) -> str:
     places = _places(baseline)
-    numbers = {where: number for number, where in enumerate(places)}
+    numbers = {where: place for place, where in enumerate(places)}
     head: dict[str, Any] = {
         "schema": SCHEMA,
         "name": baseline.name,

@@ -17,12 +17,17 @@ from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
 
 Facts = list[dict[str, Any]]  # what each twin told of itself
 
+# Python's own, with all that are of its kind (FileExistsError, BlockingIOError, …), and TensorFlow's.
+_OF_SHARED_THINGS = {
+    "OSError", "MemoryError", "EOFError", "NotFoundError", "AlreadyExistsError", "DataLossError",
+    "FailedPreconditionError", "UnavailableError", "ResourceExhaustedError",
+}  # fmt: skip
 _STEPS = 100  # enough to see whether the time of day reaches training
 _PATIENCE = 60.0  # seconds, and three times what the round before took: a program may wait for a moved clock
 
 
 def one_after_the_other(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
-    """Twins that met in a file, or of which one failed beside the other, are run again, each alone."""
+    """Twins that met in a file, or failed over what they share, are run again, each alone."""
     if last.options.sequential or (why := _in_each_others_way(last, result.verdict)) is None:
         return last, result
     apart = last.again("one-after-the-other", sequential=True)
@@ -38,9 +43,18 @@ def _in_each_others_way(last: Round, verdict: str) -> str | None:
     shared = shared_inputs(last.facts)
     if verdict == DIVERGES and shared:
         return f"the twins read what either of them may have written ({_names(shared)})"
-    if verdict == UNDECIDED and last.failed and (shared or last.failed == "alone"):
-        met = f", and they share files ({_names(shared)})" if shared else ""
-        return f"a twin failed beside the other{met}"
+    if verdict == UNDECIDED and last.failed and shared:
+        return f"a twin failed, and they read what either may have written ({_names(shared)})"
+    if verdict == UNDECIDED and last.failed and (failure := _taken(last.facts)):
+        return f"a twin failed for want of what the other may have had ({failure})"
+    return None
+
+
+def _taken(twins: Facts) -> str | None:
+    """The exception that ended a twin, where it speaks of a file, a port, a device or memory: of what twins share."""
+    for failure in (facts.get("failure") or [] for facts in twins):
+        if _OF_SHARED_THINGS.intersection(failure):
+            return str(failure[0])
     return None
 
 

@@ -21,6 +21,7 @@ def gather(watch: Watch) -> dict[str, Any]:
         "pinning": _pinning(),
         "data": _told(watch, "data") if "data" in watch.answers else None,
         "notes": list(watch.notes),
+        "failure": list(watch.failure),
         "step": watch.step,
     }
 

@@ -33,7 +33,7 @@ class Round:
         self.stdin = StdinCopy.shared()
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
-        self.failed: str | None = None  # "alone" | "together": a twin did not end well
+        self.failed = False  # a twin did not end well
 
     def run(self) -> CheckResult:
         return self.sequential() if self.options.sequential else self.parallel()
@@ -208,7 +208,7 @@ class Round:
         others = [other for other in twins if other is not twin]
         both = bool(others) and all((other.wait(timeout=3.0) or 0) != 0 for other in others)
         alone = len(twins) > 1 or bool(self.facts)  # one after the other, the first has ended well
-        self.failed = "alone" if alone and not both else "together"
+        self.failed = True
         who = f"twin {twin.name} alone" if alone and not both else "the program"
         self.facts = self.facts + [_facts(each) for each in twins]
         return self._result(UNDECIDED, twins, judge, f"{who} {how}{at}", tail=twin.tail())

@@ -59,6 +59,9 @@ class Watch:
         )  # the value of a weight that no frame tells of now
         self.at_finish: list[Callable[[], None]] = []
         self.notes: list[str] = []
+        self.failure: list[
+            str
+        ] = []  # the exception that ended the program, and what kinds of exception it is
         self.lock = threading.RLock()
         self._channel = channel
         self._blocks: list[Block] = []
@@ -271,6 +274,7 @@ class Watch:
     def excepthook(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> Any:
             self._status = "failed"
+            self.failure = [one.__name__ for one in kind.__mro__]
             return original(kind, error, trace)
 
         return hook

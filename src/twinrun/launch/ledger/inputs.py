@@ -10,13 +10,14 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import xxhash
 
 from twinrun.launch.hooks import when_imported
 from twinrun.launch.ledger.book import Book, Caller, caller
-from twinrun.launch.sites import is_library
+from twinrun.launch.sites import is_library, is_users
 from twinrun.launch.standin import stand_in
 
 MOST = 1000  # files that are followed
@@ -145,9 +146,20 @@ def _see_opened(inputs: Inputs) -> None:
         ):  # first of all: imports open thousands of them
             return
         with contextlib.suppress(ValueError):  # Python itself opens the program: there is no frame yet
-            inputs.meet(path, caller(2))
+            if not _by_an_import():
+                inputs.meet(path, caller(2))
 
     sys.addaudithook(hook)
+
+
+def _by_an_import() -> bool:
+    """Whether a library reads this while it is imported: its own settings are no data of the program's."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        if str(frame.f_globals.get("__name__")).startswith("importlib._bootstrap"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _see_hdf(inputs: Inputs, module: Any) -> None:

@@ -32,22 +32,11 @@ def install(book: Book, module: ModuleType) -> None:
         original = getattr(module, name)
         if callable(original) and not isinstance(original, type) and name not in _NOT_DRAWS:
             setattr(module, name, _draw(book, module, name, original))
-    module.seed = _seed(book, module, _own_seed(module))  # type: ignore[attr-defined]
+    module.seed = _seed(book, module, module.seed)  # type: ignore[attr-defined]
     module.mtrand._rand = _as_libraries_know_it(module)
     outside.numpy_ready.append(True)
     # NumPy has its own copy now: from here on this is the user's.
     secrets.randbits = outside.randbits(book, "entropy", "secrets.randbits")  # type: ignore[assignment]
-
-
-def _own_seed(module: ModuleType) -> Callable[..., Any]:
-    """The module's function looks the stream up by the name under which ours stands, and would come back to us."""
-    stream, original = module.mtrand._rand, module.seed
-
-    def seed(*args: Any, **kwargs: Any) -> Any:
-        usual = isinstance(stream._bit_generator, module.MT19937)
-        return (stream.seed if usual else original)(*args, **kwargs)
-
-    return seed
 
 
 def _as_libraries_know_it(module: ModuleType) -> Any:
@@ -66,6 +55,8 @@ def _as_libraries_know_it(module: ModuleType) -> Any:
     for name in dir(stream):
         if not name.startswith("_") and callable(getattr(stream, name)):
             members[name] = staticmethod(getattr(module, name, getattr(stream, name)))
+    # np.random.seed() looks the stream up by this name, and would come back to itself.
+    members["seed"] = staticmethod(stream.seed)
     known: Any = type("RandomState", (module.RandomState,), members)(stream._bit_generator)
     replaced: Any = getattr(module, "set_bit_generator", None)
 
