@@ -25,7 +25,7 @@ _BEHIND = -3  # a library's draws are suspected after the program's own
 _UNEXPECTED = -4  # a seeded stream that differs is more likely another source's doing
 _INSTEAD = 2  # a seed taken back is to blame before the draws that follow it
 # Functions of libraries that shuffle what they are given, and take a seed for it.
-_SHUFFLERS = ("split_dataset", "dataset_from_directory")
+_SHUFFLERS = ("split_dataset", "dataset_from_directory", "dataset_from_array")
 
 
 def candidates(evidence: Evidence) -> Iterator[Candidate]:
