@@ -18,7 +18,7 @@ from tensorflow.python.framework import ops
 from tensorflow.python.ops import gen_random_ops, gen_stateless_random_ops_v2, script_ops, stateful_random_ops
 
 from twinrun.adapters.tensorflow.tensors import as_array
-from twinrun.launch.ledger.book import Book, autograph_origin, caller
+from twinrun.launch.ledger.book import Book, autograph_origin, caller, drawer
 from twinrun.launch.ledger.clock import AHEAD
 
 _entropy = getattr(os.urandom, "__wrapped__", os.urandom)
@@ -76,7 +76,7 @@ def install(book: Book) -> None:
 
 def _random_op(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def draw(*args: Any, **kwargs: Any) -> Any:
-        who = caller()
+        who = drawer()
         unseeded = not kwargs.get("seed") and not kwargs.get("seed2")
         number = book.steady("tf-random", who)
         if number is not None:

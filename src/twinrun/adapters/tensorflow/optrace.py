@@ -24,6 +24,7 @@ from twinrun.recording.digest import digest_array
 
 _MOST_ROWS = 20_000
 _MOST_KNOWN = 200_000
+_MOST_USES = 16  # of one tensor
 _QUIET = {"ReadVariableOp", "NoOp", "Const", "VarHandleOp", "AssignVariableOp"}
 
 
@@ -35,7 +36,10 @@ class OpTrace:
         self._previous: list[dict[str, Any]] = []
         self._fed: list[dict[str, Any]] = []  # of the input pipeline
         self._digests: dict[int, str] = {}
-        self._forward: dict[int, dict[str, Any]] = {}  # by tensor: the forward op that used or made it
+        self._forward: dict[int, list[dict[str, Any]]] = {}  # by tensor: the forward ops that used or made it
+        self._trained: set[int] = (
+            set()
+        )  # tensors that a variable has gone into: gradients flow through these alone
 
     def seen(
         self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
@@ -50,8 +54,10 @@ class OpTrace:
             # A step that is closed lazily ran its forward pass before the frame of the step before it.
             self._previous, self._rows = self._rows, []
             if len(self._digests) > _MOST_KNOWN:
-                self._digests, self._forward = {}, {}
+                self._digests, self._forward, self._trained = {}, {}, set()
         name = _name(op_type)
+        if name == "ReadVariableOp":
+            self._trained.update(_ids(outputs))
         if name in _QUIET or len(self._rows) >= _MOST_ROWS:
             return
         backward = _in_gradient()
@@ -63,9 +69,13 @@ class OpTrace:
                     file=origin["file"], line=origin["line"], layer=origin["layer"], forward=origin["op"]
                 )
         else:
-            for tensor in (*inputs, *outputs):
-                if isinstance(tensor, EagerTensor):
-                    self._forward.setdefault(tensor._id, row)
+            if not self._trained.isdisjoint(_ids(inputs)):
+                self._trained.update(_ids(outputs))
+                row["trained"] = True
+            for number in _ids((*inputs, *outputs)):
+                known = self._forward.setdefault(number, [])
+                if len(known) < _MOST_USES:
+                    known.append(row)
         self._rows.append(row)
 
     def _seen_in_pipeline(self, op_type: Any, inputs: Any, outputs: Any) -> None:
@@ -88,13 +98,12 @@ class OpTrace:
         }
 
     def _origin(self, name: str, inputs: Any) -> dict[str, Any] | None:
-        """The forward op of a gradient's op: one that shares a tensor with it, best of all one of like name."""
-        shared = [
-            self._forward[t._id] for t in inputs if isinstance(t, EagerTensor) and t._id in self._forward
-        ]
+        """The forward op of a gradient's op: one that shares a tensor with it, best of all one of like name that a
+        variable has gone into. Gradients are taken backwards: of several the last is the one."""
+        shared = [row for number in _ids(inputs) for row in self._forward.get(number, ())]
         alike = [row for row in shared if name.startswith(row["op"])]
-        found = alike or shared
-        return found[0] if found else None
+        trained = [row for row in alike if row.get("trained")]
+        return trained[-1] if trained else alike[-1] if alike else shared[0] if shared else None
 
     def _digest(self, tensor: Any) -> str | None:
         if not isinstance(tensor, EagerTensor):
@@ -157,6 +166,10 @@ def _name(op_type: Any) -> str:
 def _is_stateful(name: str) -> bool:
     definition = op_def_registry.get(name)
     return definition is not None and bool(definition.is_stateful)
+
+
+def _ids(tensors: Any) -> list[int]:
+    return [tensor._id for tensor in tensors if isinstance(tensor, EagerTensor)]
 
 
 def _in_gradient() -> bool:

@@ -25,3 +25,10 @@ def attach(watch: Watch) -> None:
     patch("tf_keras.src.metrics.base_metric:Metric.add_weight", wrap_metric_variable(observer))
     patch("tf_keras.src.callbacks:CallbackList.on_train_batch_end", wrap_batch_end(observer))
     patch("tf_keras.src.callbacks:CallbackList.on_epoch_end", wrap_epoch_end(observer))
+    if watch.spec.ledger:
+        from twinrun.adapters.tf_keras.made import where_made, wrap_layer_init
+        from twinrun.launch.ledger.book import drawn_for
+
+        # Where each layer was made: that line is to blame for weights that are drawn when it is first called.
+        patch("tf_keras.src.engine.base_layer:Layer.__init__", wrap_layer_init)
+        drawn_for["tf_keras"] = where_made

@@ -168,6 +168,19 @@ def caller(skip: int = 2) -> Caller | None:
     return None
 
 
+# Adapters put their own here, by library: the line to blame for what that library draws by itself.
+drawn_for: dict[str, Callable[[Caller], Caller]] = {}
+
+
+def drawer() -> Caller | None:
+    """The line to blame for a draw: the one that led here, or the one that made what draws."""
+    who = caller(3)
+    known = (
+        next((name for name in (who.via, who.near) if name in drawn_for), None) if who is not None else None
+    )
+    return drawn_for[known](who) if who is not None and known is not None else who
+
+
 # Functions around the one that a user knows by name.
 _WRAPPERS = ("wrapper", "_wrapper", "inner", "inner_f", "wrapped", "decorated", "error_handler", "__call__")
 

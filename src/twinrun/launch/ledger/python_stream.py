@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from twinrun.launch.ledger.book import Book, caller
+from twinrun.launch.ledger.book import Book, caller, drawer
 
 _DRAWS = (
     "random", "uniform", "triangular", "randint", "choice", "randrange", "sample", "shuffle", "choices",
@@ -28,7 +28,7 @@ def install(book: Book) -> None:
 
 def _draw(book: Book, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def draw(*args: Any, **kwargs: Any) -> Any:
-        who = caller()
+        who = drawer()
         # Keras takes its default seeds from here: that is Keras being unseeded, not the user's own drawing.
         kind = (
             "keras-seed" if who is not None and (who.via in KERAS or who.near in KERAS) else "python-random"
