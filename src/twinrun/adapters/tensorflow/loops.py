@@ -19,9 +19,6 @@ from twinrun.recording.digest import digest_array
 if TYPE_CHECKING:
     from twinrun.adapters.tensorflow.observer import Observer
 
-# Elements drawn, symbolically, in a loop body that is being traced: by graph, until the callback takes them.
-_drawn: dict[int, list[Any]] = {}
-
 
 def depth() -> int:
     """How many loops surround the operation that would be created now."""
@@ -43,8 +40,18 @@ def drew(element: Any) -> bool:
     """An element drawn inside a loop is remembered for the callback of its step. False when not in a loop."""
     if depth() == 0:
         return False
-    _drawn.setdefault(id(ops.get_default_graph()), []).append(element)
+    _drawn().append(element)
     return True
+
+
+def _drawn() -> list[Any]:
+    """Elements drawn, symbolically, in the loop body that is being traced, until the callback takes them. Kept by the
+    body's graph: they belong to it and die with it."""
+    graph = ops.get_default_graph()
+    if not hasattr(graph, "_twinrun_drawn"):
+        graph._twinrun_drawn = []
+    found: list[Any] = graph._twinrun_drawn
+    return found
 
 
 def compiled() -> bool:
@@ -57,8 +64,9 @@ def insert(observer: Observer, call: tuple[Any, Any, Any] | None) -> None:
         return
     from twinrun.adapters.tensorflow.observer import named_arguments
 
-    drawn = _drawn.pop(id(ops.get_default_graph()), [])
+    drawn = _drawn()
     batch = [leaf for element in drawn for leaf in leaves(element)]
+    drawn.clear()
     if call is not None:
         known = {id(leaf) for _, leaf in batch}
         batch += [pair for pair in named_arguments(*call) if id(pair[1]) not in known]

@@ -14,6 +14,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.eager import record as tapes
 
 from twinrun.adapters.tensorflow import loops
+from twinrun.adapters.tensorflow.by_hand import ByHand, Source
 from twinrun.adapters.tensorflow.reading import Together, read
 from twinrun.adapters.tensorflow.tensors import block, folded, leaves, rank_of, size_of_block
 from twinrun.adapters.tensorflow.variables import Variables
@@ -78,6 +79,14 @@ class Call:
     updaters: set[Updater] = field(default_factory=set)
     sources: list[Any] = field(default_factory=list)
     depth: int = 0  # loops around the call that is under way
+    moves: bool = False  # it updates by hand what it takes gradients of
+
+
+@dataclass(frozen=True)
+class Drawn(Block):
+    """An element of a dataset, and where it was drawn from."""
+
+    iterator: weakref.ref[Any] | None = None
 
 
 class Observer:
@@ -93,13 +102,13 @@ class Observer:
         self.scope = 0  # inside a framework's own training call (fit)
         self.outermost: Call | None = None
         self.elements = 0
-        self._iterators: dict[int, weakref.ref[Any]] = {}  # by pending block: where it was drawn from
         self._kept_bytes = 0
         self._updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
         self._stack = threading.local()
         self._outer_args: tuple[Any, Any, Any] | None = None
-        self._manual: list[tuple[Any, int]] = []
-        self._manual_mark = 0
+        self._optimizers = False  # whether one was ever used
+        self.by_hand = ByHand()
+        self._announced = 0  # of what is pending, this many belong to the update by hand that is awaited
         watch.at_finish.append(self._finish)
 
     # tf.function
@@ -129,6 +138,8 @@ class Observer:
     ) -> Any:
         if record.updaters:
             self.steps.about_to_update(record.updaters)
+        elif record.sources:
+            self._about_to_take_gradients(record)
         stack.append(record)
         record.depth = 0
         self.outermost, self._outer_args = record, (function, args, kwargs)
@@ -150,11 +161,12 @@ class Observer:
             self._outputs(result)
             for updater, times in advanced:
                 self.steps.updated(updater, times)
-        elif record.sources and not self._updaters and self._changed(record.sources):
+        elif moved := self._moved_by(record):
             self._take(named_arguments(function, args, kwargs))
             self._outputs(result)
-            self.steps.updated("by hand")
-            self.steps.close()
+            self._updated_by_hand(moved)
+        elif record.sources:  # the update is still to come, by an optimizer or by hand
+            self._took_gradients(record, named_arguments(function, args, kwargs))
         else:  # a call that trains nothing: what it drew is no batch, and what it was asked to show is shown
             self.pending += self.probed()
             self.pending_graph.clear()
@@ -165,8 +177,11 @@ class Observer:
 
     # optimizers
 
-    def update(self, optimizer: Any, original: Callable[[], Any]) -> Any:
+    def update(self, optimizer: Any, original: Callable[[], Any], variables: Iterable[Any] = ()) -> Any:
         """Around an optimizer's apply, eager or traced. A traced one only tells which calls will train."""
+        self._optimizers = True
+        if self.by_hand.awaited:
+            self.by_hand.optimized(variables)
         updating: list[Any] = self._stack.__dict__.setdefault("updating", [])
         if optimizer in updating:  # apply_gradients calls apply, a wrapper calls the optimizer inside it
             return original()
@@ -211,46 +226,61 @@ class Observer:
                 call.sources = trained
             if trained and not self.steps.open:
                 self.steps.about_to_update(())
-            if trained and not self._updaters:
-                self._changed(trained)
+            self.by_hand.expect(self.by_hand.sources(trained))
             return
-        if not self._updaters:
-            self._close_by_hand()
+        self._look_for_updates_by_hand()
         loss = block("loss", {"loss": target} if not isinstance(target, (list, tuple, dict)) else target)
         if loss is not None:
             self.pending.append(loss)
-        if trained and not self._updaters:
-            if not self.steps.open:
-                self.steps.about_to_update(())
-            self._changed(trained)
-            self._manual_mark = len(self.pending)
+        expected = self.by_hand.sources(trained)
+        if expected:
+            self.steps.about_to_update([one.key for one in expected])
+            self.by_hand.expect(expected)
+            self._announced = len(self.pending)
 
-    def _changed(self, sources: list[Any]) -> bool:
-        """Whether any of these variables moved since the last look."""
-        before = dict(self._manual)
-        self._manual = [
-            (id(one), digest_array(value)) for one in sources if (value := read(_plain(one))) is not None
-        ]
-        return bool(before) and any(before.get(key, digest) != digest for key, digest in self._manual)
+    def _about_to_take_gradients(self, record: Call) -> None:
+        """Before a tf.function that takes gradients and has no optimizer. One that moves what it takes them of is a step
+        itself; before another, the update that followed its last call is over."""
+        if not record.moves:
+            self._look_for_updates_by_hand()
+        sources = self.by_hand.sources(record.sources)
+        if sources:
+            self.steps.about_to_update([one.key for one in sources])
 
-    def _close_by_hand(self) -> None:
-        if not self._manual or self._updaters:
+    def _moved_by(self, record: Call) -> list[Source]:
+        sources = self.by_hand.sources(record.sources)
+        moved = self.by_hand.moved(sources) if sources else []
+        record.moves = record.moves or bool(moved)
+        return moved
+
+    def _took_gradients(self, record: Call, fed: list[tuple[str, Any]]) -> None:
+        """Without moving anything: what went in belongs to the update that follows."""
+        self.pending += self.probed()
+        self.pending_graph.clear()
+        if not any(one.phase == "batch" for one in self.pending) and (given := _named_block(fed)) is not None:
+            self.pending.append(given)
+        expected = self.by_hand.sources(record.sources)
+        if expected:
+            self.by_hand.expect(expected)
+            self._announced = len(self.pending)
+
+    def _look_for_updates_by_hand(self) -> None:
+        if not self.by_hand.awaited:
             return
-        live = [one for one in (row.ref() for row in self.variables.rows()) if one is not None]
-        known = dict(self._manual)
-        moved = any(
-            (value := read(one)) is not None and digest_array(value) != known[id(one)]
-            for one in live
-            if id(one) in known
-        )
+        moved = self.by_hand.moved()
         if moved:
-            later = self.pending[self._manual_mark :]
-            del self.pending[self._manual_mark :]
+            later = self.pending[self._announced :]
+            del self.pending[self._announced :]
             self._take([])
             self.pending = later
-            self.steps.updated("by hand")
+            self._updated_by_hand(moved)
+
+    def _updated_by_hand(self, moved: list[Source]) -> None:
+        """A step of its own; where there are optimizers too, one of a round with them."""
+        for one in moved:
+            self.steps.updated(one.key)
+        if not self._optimizers:
             self.steps.close()
-            self._manual = []
 
     # data
 
@@ -274,8 +304,9 @@ class Observer:
             self._kept_bytes = 0
         self._kept_bytes += size_of_block(drawn)
         kept = drawn if self._kept_bytes < _KEPT_BYTES else replace(drawn, read=None)
-        self.pending.append(kept)
-        self._iterators[id(kept)] = weakref.ref(iterator)
+        self.pending.append(
+            Drawn(kept.phase, kept.names, kept.digests, kept.read, kept.values, weakref.ref(iterator))
+        )
 
     def fed(self, inputs: Any) -> None:
         """Something was handed to a layer, eagerly. An array under a tape is a batch; a tensor may be an intermediate."""
@@ -310,7 +341,7 @@ class Observer:
         given = _named_block(fed)
         elsewhere = given is not None or bool(self.pending_graph)
         for one in self.pending:
-            if one.phase != "batch" or not (elsewhere or self._is_over(one)):
+            if one.phase != "batch" or not (elsewhere or _is_over(one)):
                 self.watch.add(one)
         # Replicas draw at the same time: the place in the graph gives them an order, their arrival does not.
         for _, one in sorted(self.pending_graph, key=lambda drawn: drawn[0]):
@@ -318,12 +349,7 @@ class Observer:
         if given is not None:
             self.watch.add(given)
         self.pending, self.pending_graph = [], []
-        self._iterators.clear()
-
-    def _is_over(self, drawn: Block) -> bool:
-        """Drawn in a loop that has ended since: a look at the data, or a validation. The loop that trains goes on."""
-        iterator = self._iterators.get(id(drawn))
-        return iterator is not None and iterator() is None
+        self._announced = 0
 
     def _outputs(self, result: Any) -> None:
         for one in output_blocks(result):
@@ -376,7 +402,7 @@ class Observer:
                 self.watch.emit(0)
 
     def _finish(self) -> None:
-        self._close_by_hand()
+        self._look_for_updates_by_hand()
         self.steps.close()
         if self.watch.step == 0:
             for one in self.pending:
@@ -387,6 +413,11 @@ class Observer:
         for one in self.variables.blocks("final"):
             self.watch.add(one)
         self.watch.emit(0)
+
+
+def _is_over(one: Block) -> bool:
+    """Drawn in a loop that has ended since: a look at the data, or a validation. The loop that trains goes on."""
+    return isinstance(one, Drawn) and one.iterator is not None and one.iterator() is None
 
 
 def output_blocks(result: Any) -> list[Block]:
@@ -413,10 +444,10 @@ def output_blocks(result: Any) -> list[Block]:
 
 def named_arguments(function: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
     """The tensors handed to a call, under the names of the parameters they went to."""
-    parameters = _parameter_names(function)
+    positional, rest = _parameter_names(function)
     found: list[tuple[str, Any]] = []
     for index, value in enumerate(args):
-        name = parameters[index] if index < len(parameters) else f"argument_{index}"
+        name = positional[index] if index < len(positional) else f"{rest}/{index - len(positional)}"
         as_batch = isinstance(value, (tuple, dict))  # a whole batch in one argument keeps its own names
         found.extend(leaves(value, "" if as_batch else name))
     for name, value in kwargs.items():
@@ -424,13 +455,12 @@ def named_arguments(function: Any, args: Any, kwargs: Any) -> list[tuple[str, An
     return found
 
 
-def _parameter_names(function: Any) -> list[str]:
-    code = getattr(getattr(function, "python_function", None), "__code__", None)
-    if code is None:
-        return []
-    names = list(code.co_varnames[: code.co_argcount])
-    bound = getattr(function.python_function, "__self__", None)
-    return names[1:] if bound is not None or (names[:1] == ["self"] and len(names) > 1) else names
+def _parameter_names(function: Any) -> tuple[list[str], str]:
+    """Of a tf.function's positional parameters, and of what takes all further ones. TensorFlow knows them without the
+    instance of a method, and with what a partial leaves open."""
+    known = getattr(getattr(function, "_function_type", None), "parameters", {}).values()
+    named = [one.name for one in known if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    return named, next((one.name for one in known if one.kind is one.VAR_POSITIONAL), "argument")
 
 
 def _named_block(found: list[tuple[str, Any]]) -> Block | None:
@@ -457,11 +487,6 @@ def _flat(structure: Any) -> list[Any]:
     if isinstance(structure, (list, tuple)):
         return [leaf for value in structure for leaf in _flat(value)]
     return [structure]
-
-
-def _plain(variable: Any) -> Any:
-    """The tf.Variable inside a Keras variable."""
-    return variable if hasattr(variable, "_handle") else getattr(variable, "value", variable)
 
 
 _observers: weakref.WeakKeyDictionary[Watch, Observer] = weakref.WeakKeyDictionary()

@@ -183,11 +183,25 @@ def _apply(observer: Observer) -> Callable[..., Any]:
         def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
             if not observer.watch.alive:
                 return original(self, *args, **kwargs)
-            return observer.update(self, lambda: original(self, *args, **kwargs))
+            args, kwargs, variables = _updated(self, original.__name__, args, kwargs)
+            return observer.update(self, lambda: original(self, *args, **kwargs), variables)
 
         return apply
 
     return wrap
+
+
+def _updated(optimizer: Any, name: str, args: Any, kwargs: Any) -> tuple[Any, Any, list[Any]]:
+    """The arguments of an update, and the variables that it is about."""
+    if name == "apply":  # of Keras 3: gradients, and variables where it does not know them yet
+        given = args[1] if len(args) > 1 else kwargs.get("trainable_variables")
+        found = given if given is not None else getattr(optimizer, "_trainable_variables", ())
+        return args, kwargs, list(found)
+    # Pairs come as an iterator, most often, which can be read only once.
+    pairs = list(args[0] if args else kwargs["grads_and_vars"])
+    if args:
+        return (pairs, *args[1:]), kwargs, [pair[1] for pair in pairs]
+    return args, {**kwargs, "grads_and_vars": pairs}, [pair[1] for pair in pairs]
 
 
 def _session_run(sessions: Sessions) -> Callable[..., Any]:
