@@ -229,3 +229,26 @@ def test_sets_are_suspected_where_their_order_is_used(tmp_path: Path) -> None:
         5,
         10,
     ]  # what is only printed comes last
+
+
+PACKAGE = """
+import keras
+from parts.words import index, names
+
+for name in {"shown", "only"}:
+    log = name
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit([[i] for i in index(["a", "b"]).values()], [0, 1])
+"""
+
+
+def test_the_set_that_reaches_training_is_named_before_the_others(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(PACKAGE)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").write_text("")
+    words = "names = []\ndef index(words):\n    return {w: i for i, w in enumerate(set(words))}\n"
+    (tmp_path / "parts" / "words.py").write_text(words)
+    file, line, _ = Source(Program(str(script))).hash_order()[0]
+    assert (Path(file).name, line) == ("words.py", 3)

@@ -42,6 +42,7 @@ class Source:
             paths = [
                 script,
                 *(p for p in sorted(script.parent.glob("*.py"))[:200] if self._imported(p, script)),
+                *map(Path, self._followed[1]),
                 *paths,
             ]
         return list(dict.fromkeys(path.resolve() for path in paths if path.is_file()))
@@ -65,8 +66,24 @@ class Source:
         except OSError:
             return False
 
+    @cached_property
+    def _followed(self) -> tuple[list[tuple[str, int]], tuple[str, ...]]:
+        """What the audit says of the source: where the order of hashes reaches training, and which files it read."""
+        script = self._script()
+        if script is None or not script.is_file():
+            return [], ()
+        from twinrun.audit.source_audit import audit_source
+
+        try:
+            audit = audit_source([script], self._program.arguments)
+        except Exception:  # a second opinion: whatever becomes of it, the diagnosis goes on
+            return [], ()
+        hashes = [f for f in audit.findings if f.code == "TW301" and f.file and f.line]
+        return [(str(Path(str(f.file)).resolve()), int(f.line or 0)) for f in hashes], audit.files_read
+
     def hash_order(self) -> list[Place]:
-        """Where a set is turned into a sequence, or hash() is called; those that look most like data first."""
+        """Where a set is turned into a sequence, or hash() is called: where the audit can follow it into training first,
+        then those that look most like data."""
         found: list[tuple[int, Place]] = []
         for file, tree in self.trees:
             sets = _set_names(tree)
@@ -76,7 +93,10 @@ class Source:
                 if weight and (weight := min(weight, _used_weight(node, parents))):
                     line = getattr(node, "lineno", None) or _shown(node).lineno  # type: ignore[attr-defined]
                     found.append((weight, (file, line, ast.unparse(_shown(node)).partition("\n")[0][:80])))
-        return [place for _, place in sorted(found, key=lambda item: -item[0])]
+        reaching = self._followed[0]
+        return [
+            p for _, p in sorted(found, key=lambda item: ((item[1][0], item[1][1]) not in reaching, -item[0]))
+        ]
 
     def addresses(self) -> list[Place]:
         """Where the address of an object is asked for: `id(x)`, and `id` handed on as a key."""
