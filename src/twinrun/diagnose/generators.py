@@ -17,6 +17,7 @@ _SOURCES = (
 )
 _SHARED = "tf.random.get_global_generator"
 _BEHIND = -3
+_MADE_UP = "use it to name things and nothing else: what training needs comes from a seeded generator or the configuration"
 
 
 def candidates(evidence: Evidence) -> Iterator[Candidate]:
@@ -38,7 +39,7 @@ def _candidate(kind: str, code: str, message: str, rows: list[Row], bonus: int) 
     return Candidate(
         code, kind, f"{message}: {first['what']}", tuple(site(row) for row in rows), first["file"], first["line"],
         notes=tuple(f"{row['what']} at {place(row)}" for row in rows[:4]), settings=settings,
-        shown=f"with {first['what']} held still there", bonus=bonus,
+        shown=f"with {first['what']} held still there", bonus=bonus, advice=_MADE_UP if kind == "name" else "",
     )  # fmt: skip
 
 

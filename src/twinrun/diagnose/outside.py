@@ -70,6 +70,7 @@ def _addresses(source: Source) -> Iterator[Candidate]:
         (), file, line, notes=_written(places), bonus=3 if asked else 0,
         settings={"addresses": True, "environment": {"PYTHONHASHSEED": "0"}},
         shown="with the addresses of objects held still",
+        advice="number the objects yourself as they are made, and order them by that number: an address is no property of theirs",
     )  # fmt: skip
 
 

@@ -9,6 +9,14 @@ from twinrun.diagnose.evidence import Evidence, Row, one
 from twinrun.diagnose.places import place, relative, site
 from twinrun.diagnose.source import Source
 
+_IN_ORDER = "take the results in the order in which the work was given out: {instead}"
+_INSTEAD = {
+    "as_completed": "[future.result() for future in futures], with the futures in a list",
+    "Pool.imap_unordered": "pool.imap(…) in place of pool.imap_unordered(…)",
+}
+_SORTED = "number the pieces of work, and sort the results by that number"
+_OWN_GENERATOR = "give each piece of work a generator of its own, made from (seed, its number)"
+
 
 def candidates(evidence: Evidence, source: Source) -> Iterator[Candidate]:
     yield from _completion(evidence)
@@ -24,6 +32,7 @@ def _completion(evidence: Evidence) -> Iterator[Candidate]:
         yield Candidate(
             code, "completion", f"{row['what']} gives results in the order in which the workers get done", (site(row),),
             row["file"], row["line"], races=True, shown="with the results taken in the order in which the work was given out",
+            advice=_IN_ORDER.format(instead=_INSTEAD.get(row["what"], _SORTED)),
         )  # fmt: skip
 
 
@@ -42,12 +51,12 @@ def _threads(evidence: Evidence) -> Iterator[Candidate]:
     )
     yield Candidate(
         code, "thread", message, tuple(site(row) for row in threads), first["file"], first["line"], notes=notes,
-        races=True, shown="with these threads taking turns",
+        races=True, shown="with these threads taking turns", advice=_OWN_GENERATOR if pool else "",
     )  # fmt: skip
     left_out = tuple(("thread-left-out", row["file"], row["line"]) for row in threads)
     yield Candidate(
         code, "thread-left-out", message, left_out, first["file"], first["line"], notes=notes, races=True,
-        shown="with these threads left out",
+        shown="with these threads left out", advice=_OWN_GENERATOR if pool else "",
     )  # fmt: skip
 
 
@@ -59,6 +68,7 @@ def _processes(evidence: Evidence) -> Iterator[Candidate]:
         yield Candidate(
             "TW205", "process", "the order in which worker processes get done reaches training", (), first["file"], first["line"],
             notes=tuple(f"{row['count']} processes run {row['what']}, started at {place(row)}" for row in started[:3]),
+            advice=_SORTED,
         )  # fmt: skip
 
 
