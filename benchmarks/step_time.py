@@ -1,7 +1,7 @@
 """Measures one workload's step time, watched and plain, from inside one watched process: `twinrun run` starts
 it, short blocks of steps of all the arms take turns, and the time of every step goes to a JSON file.
 
-    twinrun run benchmarks/step_time.py WORKLOAD ROUNDS OUTPUT.json
+    twinrun run benchmarks/step_time.py WORKLOAD ROUNDS OUTPUT.json ARM...
 
 The plain arm has a model of its own, built and traced while the watch is off: none of what watching adds to a
 program is in it but the test whether the watch is on. The other arms are what people do today.
@@ -105,13 +105,14 @@ def main() -> None:
     saving = keras.callbacks.ModelCheckpoint(
         str(folder / "c.weights.h5"), save_weights_only=True, save_freq=1
     )
-    arms = {
-        "plain": Arm(workload, plain, False),
-        "watched": Arm(workload, watched, True),
-        "sha256": Arm(workload, plain, False, HashWeights()),
-        "checkpoint": Arm(workload, plain, False, saving, share=5),
-        "tfdbg2": Arm(workload, debugged(workload.make, workload.data(), folder), False, share=5),
+    makers: dict[str, Callable[[], Arm]] = {
+        "plain": lambda: Arm(workload, plain, False),
+        "watched": lambda: Arm(workload, watched, True),
+        "sha256": lambda: Arm(workload, plain, False, HashWeights()),
+        "checkpoint": lambda: Arm(workload, plain, False, saving, share=5),
+        "tfdbg2": lambda: Arm(workload, debugged(workload.make, workload.data(), folder), False, share=5),
     }
+    arms = {name: make() for name, make in makers.items() if name in ("plain", *sys.argv[4:])}
     for number in range(rounds + 1):
         for arm in arms.values():
             arm.block()

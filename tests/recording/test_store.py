@@ -18,7 +18,8 @@ from twinrun.compare.contract import BITWISE, parse_contract
 from twinrun.compare.frames import differences, first_to_blame
 from twinrun.compare.recordings import compare_recordings
 from twinrun.errors import BadRecording
-from twinrun.recording.frame import PHASES, Frame, Layout, pack
+from twinrun.launch.channel import FRAME, Channel, pair
+from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest
 from twinrun.recording.store import WHOLE_FRAMES, Reader, Writer
 
@@ -287,3 +288,20 @@ def test_a_recording_that_was_tampered_with_is_refused_in_words(tmp_path: Path, 
         db.executescript(spoil)
     with pytest.raises(BadRecording):
         compare_recordings(tmp_path / "a", tmp_path / "b", BITWISE)
+
+
+def test_more_layouts_than_are_kept_at_hand_come_back_as_they_were(tmp_path: Path) -> None:
+    """As of a program that makes a variable at every step."""
+    layouts = [Layout(("weights",), (f"w{number}",)) for number in range(MOST_LAYOUTS + 10)]
+    made = [Frame(step, 1, layout, pack([step])) for step, layout in enumerate([*layouts, layouts[0]])]
+    ours, theirs = pair()
+    twin = Channel(theirs)
+    writer = Writer(tmp_path, detail=True)
+    received = []
+    for frame in made:
+        writer.write(frame)
+        twin.send_frame(frame)
+        received.append(ours.receive())
+    writer.close()
+    assert list(Reader(tmp_path).frames()) == made
+    assert received == [(FRAME, frame) for frame in made]
