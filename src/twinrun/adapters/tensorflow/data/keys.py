@@ -1,8 +1,9 @@
 """Keys for stateless draws: a number follows from (seed, epoch, stage, element index, draw) and nothing else.
 
 A draw is a call of the Philox generator, which takes a 64-bit key and a 128-bit counter. For an element, the
-key is its index, and the counter is the name of the draw (stage and place) beside a number drawn once for the
-epoch. So a keyed draw costs next to nothing more than the stateful one it replaces.
+key is its index, counted from a number drawn once for the epoch, and the counter is the name of the draw (stage and
+place), a constant. So a keyed draw costs next to nothing more than the stateful one it replaces, and an element has
+one number to carry.
 """
 
 from __future__ import annotations
@@ -56,10 +57,14 @@ class Scope:
         return numbers(key, counter, count, dtype)
 
     def base(self) -> Any:
-        """The number that everything keyed by elements shares in this scope: a scalar, for `element`."""
+        """The number from which elements are counted in this scope: 62 random bits, as an int64.
+
+        Two scopes of a million elements overlap with a probability of one in 10^12.
+        """
         import tensorflow as tf
 
-        return tf.reshape(self.number("elements"), [])
+        drawn = tf.reshape(self.number("elements"), [])
+        return tf.cast(tf.bitwise.right_shift(drawn, tf.constant(2, tf.uint64)), tf.int64)
 
     def repetition(self, turn: Any, count: Any, *place: Any) -> Scope:
         """The scope for one turn of a loop or of a repeat()."""
@@ -90,11 +95,11 @@ class Pass(Scope):
         return Scope(self.key, lambda name: _counter(name, _constant(_MASK)))
 
 
-def element(base: Any, index: Any) -> Scope:
-    """The scope of one element: its index in the stage's input (uint64), the base of the scope around it."""
+def element(key: Any) -> Scope:
+    """The scope of one element, by its number in the stage's input (uint64), counted from the base of the scope around it."""
     import tensorflow as tf
 
-    return Scope(tf.expand_dims(index, 0), lambda name: _counter(name, base))
+    return Scope(tf.expand_dims(key, 0), lambda name: tf.constant([name & _MASK, 0], tf.uint64))
 
 
 def _counter(name: int, above: Any) -> Any:

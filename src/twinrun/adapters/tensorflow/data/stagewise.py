@@ -48,7 +48,7 @@ class Work:
         import tensorflow as tf
 
         source = flat(self.given("input_dataset"), specs)
-        return tf.data.Dataset.zip((numbers_from_zero(), source))
+        return tf.data.Dataset.zip((numbers_from(self.scope.base()), source))
 
     def seeds(self, *, each_epoch: bool) -> Any:
         """Two seeds for a shuffle or a random source: the same in every epoch, or not."""
@@ -67,13 +67,12 @@ class Keyed:
         self._work, self._place = work, (*work.place, name)
         self._graph = work.rewriter.function(work.op, name)
         self._captures = work.captures(captures)
-        self._base = work.scope.base()
         given = self._graph.inputs[: len(self._graph.inputs) - len(self._captures)]
         self.specs = tuple(tf.TensorSpec(one.shape, one.dtype) for one in given)
 
     def __call__(self, index: Any, arguments: Any) -> tuple[Any, ...]:
         inputs = [*arguments, *self._captures]
-        return tuple(self._work.rewriter.replay(self._graph, inputs, element(self._base, index), self._place))
+        return tuple(self._work.rewriter.replay(self._graph, inputs, element(index), self._place))
 
 
 def flat(variant: Any, specs: tuple[Any, ...]) -> Any:
@@ -105,10 +104,11 @@ def input_specs(rewriter: Rewriter, tensor: Any) -> tuple[Any, ...]:
     return tuple(tf.TensorSpec(shape, dtype) for shape, dtype in pairs)
 
 
-def numbers_from_zero() -> Any:
+def numbers_from(base: Any) -> Any:
+    """The keys of a stage's elements: their indices, counted from the base of a scope."""
     import tensorflow as tf
 
-    return tf.data.Dataset.range((1 << 63) - 1, output_type=tf.uint64)
+    return tf.data.Dataset.range(base, (1 << 63) - 1, output_type=tf.uint64)
 
 
 def map_(work: Work) -> Any:
@@ -186,7 +186,7 @@ def group_by_window(work: Work) -> Any:
     key = Keyed(work, "key_func", "key_func_other_arguments")
     reduce = Keyed(work, "reduce_func", "reduce_func_other_arguments")
     size = Keyed(work, "window_size_func", "window_size_func_other_arguments")
-    specs = specs_of(work.op)
+    specs, base = specs_of(work.op), tf.cast(work.scope.base(), tf.uint64)
     work.note("the stages inside it are keyed by the first element of each window")
 
     def reduced(group: Any, window: Any) -> Any:
@@ -197,7 +197,7 @@ def group_by_window(work: Work) -> Any:
     grouped = work.numbered(key.specs).group_by_window(
         key_func=lambda index, given: key(index, given)[0],
         reduce_func=reduced,
-        window_size_func=lambda group: size(tf.bitcast(group, tf.uint64), [group])[0],
+        window_size_func=lambda group: size(base + tf.bitcast(group, tf.uint64), [group])[0],
     )
     return grouped._variant_tensor
 

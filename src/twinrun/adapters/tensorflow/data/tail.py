@@ -1,8 +1,8 @@
 """The end of a pipeline, kept outside the part that is built anew for every epoch.
 
 Building a stage with a function costs TensorFlow some ten milliseconds, each epoch again. Most pipelines end
-in random maps, a batch and a prefetch, and those need nothing of the epoch but one number: that travels with
-the elements, and the stages are built once, where TensorFlow's own optimisations reach them.
+in random maps, a batch and a prefetch, and those need nothing of the epoch but the number from which its elements are
+counted: the count travels with them, and the stages are built once, where TensorFlow's own optimisations reach them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from twinrun.adapters.tensorflow.data.stagewise import (
     KEYED,
     flat,
     input_specs,
-    numbers_from_zero,
+    numbers_from,
 )
 
 if TYPE_CHECKING:
@@ -48,15 +48,14 @@ class Tail:
         self._last_keyed = max(place for place, op in enumerate(stages) if _is_keyed(rewriter, op))
 
     def epoch(self, scope: Pass) -> Any:
-        """What the tail is fed with in one epoch: the epoch's number for the tail, the index, the element."""
+        """What the tail is fed with in one epoch: each element behind its key."""
         import tensorflow as tf
 
-        base = tf.data.Dataset.from_tensors(scope.base()).repeat()
         source = flat(self._rewriter.dataset(self.source.op, scope), self._specs)
-        return tf.data.Dataset.zip((base, numbers_from_zero(), source))
+        return tf.data.Dataset.zip((numbers_from(scope.base()), source))
 
     def on(self, dataset: Any) -> Any:
-        """The tail's stages on a dataset of such triples."""
+        """The tail's stages on a dataset of such pairs."""
         for place, op in enumerate(self._stages):
             if op.type in _MAPS:
                 dataset = self._map(dataset, op, place)
@@ -80,9 +79,9 @@ class Tail:
         if _is_keyed(rewriter, op):
             rewriter.note(op, KEYED)
 
-        def keyed(base: Any, index: Any, given: Any) -> Any:
-            outputs = tuple(rewriter.replay(graph, [*given, *captures], element(base, index), here))
-            return (base, index, outputs) if place < self._last_keyed else outputs
+        def keyed(key: Any, given: Any) -> Any:
+            outputs = tuple(rewriter.replay(graph, [*given, *captures], element(key), here))
+            return (key, outputs) if place < self._last_keyed else outputs
 
         def plain(*given: Any) -> tuple[Any, ...]:
             return tuple(rewriter.replay(graph, [*given, *captures], None, here))
