@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import linecache
+import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from twinrun.cli.group import cli
 
 GUILTY = """
     import numpy as np
@@ -37,9 +43,24 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def audit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "twinrun", "audit", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@dataclass(frozen=True)
+class Ran:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def audit(folder: Path, *arguments: str) -> Ran:
+    """`twinrun audit …` in a folder, in this process: an interpreter for each call would take most of the time."""
+    before = Path.cwd()
+    os.chdir(folder)
+    linecache.clearcache()  # other folders have files of the same names
+    try:
+        ran = CliRunner().invoke(cli, ["audit", *arguments], prog_name="twinrun")
+    finally:
+        os.chdir(before)
+    assert ran.exception is None or isinstance(ran.exception, SystemExit), ran.exception
+    return Ran(ran.exit_code, ran.stdout, ran.stderr)
 
 
 def test_findings_are_exit_code_1_and_say_the_place_the_evidence_and_the_fix(here: Path) -> None:
@@ -61,8 +82,6 @@ def test_a_clean_program_is_exit_code_0(here: Path) -> None:
 def test_what_the_datasets_have_to_say_is_put_together_with_what_the_source_says(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from click.testing import CliRunner
-
     from twinrun.audit import datasets
     from twinrun.cli.audit import audit as verb
     from twinrun.findings.catalogue import finding
