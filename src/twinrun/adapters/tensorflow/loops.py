@@ -12,6 +12,7 @@ from tensorflow.python.framework import ops
 from tensorflow.python.ops import control_flow_util
 from tensorflow.python.ops.control_flow_v2_func_graphs import WhileBodyFuncGraph
 
+from twinrun.adapters.tensorflow.glance import named_arguments
 from twinrun.adapters.tensorflow.tensors import leaves
 from twinrun.launch.watch import Block
 from twinrun.recording.digest import digest_array
@@ -62,8 +63,6 @@ def insert(observer: Observer, call: tuple[Any, Any, Any] | None) -> None:
     """Put the callback into the loop body, after the update that was just traced."""
     if compiled():
         return
-    from twinrun.adapters.tensorflow.observer import named_arguments
-
     drawn = _drawn()
     batch = [leaf for element in drawn for leaf in leaves(element)]
     drawn.clear()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,71 +15,16 @@ from tensorflow.python.eager import record as tapes
 
 from twinrun.adapters.tensorflow import loops
 from twinrun.adapters.tensorflow.by_hand import ByHand, Source
-from twinrun.adapters.tensorflow.reading import Together, read
-from twinrun.adapters.tensorflow.tensors import block, folded, leaves, rank_of, size_of_block
+from twinrun.adapters.tensorflow.glance import as_number, flat, named_arguments, named_block, output_blocks
+from twinrun.adapters.tensorflow.tensors import block, folded, leaves, size_of_block
+from twinrun.adapters.tensorflow.updater import Call, Updater
 from twinrun.adapters.tensorflow.variables import Variables
 from twinrun.launch.steps import Steps
 from twinrun.launch.watch import Block, Watch
 from twinrun.recording.digest import digest_array
 
-_LARGEST_OUTPUT = 64 << 20
 _KEPT_ELEMENTS = 10_000  # beyond this many, one digest stands for all the rest
 _KEPT_BYTES = 256 << 20  # beyond this, only digests are kept, and no values
-
-
-class Updater:
-    """An optimizer, known by its count of updates."""
-
-    def __init__(self, optimizer: Any) -> None:
-        self._optimizer = weakref.ref(optimizer)
-        self._counter: tuple[Any, Any, Together] | None = None  # what the optimizer has, its tf.Variable
-        self.count = 0
-
-    def iterations(self) -> Any:
-        """The tf.Variable that counts its updates."""
-        return _tf_variable(self._count_of())
-
-    def _count_of(self) -> Any:
-        optimizer = self._optimizer()
-        if getattr(optimizer, "_iterations", self) is None:  # old optimizers would create it when asked
-            return None
-        return getattr(optimizer, "iterations", None)
-
-    def advance(self) -> int:
-        """Updates made since the last look."""
-        value = self._value()
-        if value is None:
-            return 0
-        before, self.count = self.count, int(value)
-        return max(0, self.count - before)
-
-    def _value(self) -> Any:
-        known = self._count_of()
-        if self._counter is None or self._counter[0] is not known:  # Keras takes long to tell what is inside
-            variable = _tf_variable(known)
-            if variable is None:
-                return None
-            self._counter = (
-                known,
-                variable,
-                Together([variable._handle], [variable._dtype.as_datatype_enum]),
-            )
-        found = self._counter[2].read()
-        return found[0] if found is not None else read(self._counter[1])
-
-
-def _tf_variable(variable: Any) -> Any:
-    return variable if hasattr(variable, "_handle") else getattr(variable, "value", variable)
-
-
-@dataclass
-class Call:
-    """What is known of a tf.function: which optimizers it drives, and whose gradients it takes."""
-
-    updaters: set[Updater] = field(default_factory=set)
-    sources: list[Any] = field(default_factory=list)
-    depth: int = 0  # loops around the call that is under way
-    moves: bool = False  # it updates by hand what it takes gradients of
 
 
 @dataclass(frozen=True)
@@ -219,7 +164,7 @@ class Observer:
         """A tape was asked for gradients. Eagerly, its target is the loss; without an optimizer, its sources may be
         about to be updated by hand."""
         eager = context.executing_eagerly()
-        trained = [source for _, source in enumerate(_flat(sources)) if hasattr(source, "handle")]
+        trained = [source for source in flat(sources) if hasattr(source, "handle")]
         if not eager:
             stack: list[Call] = self._stack.__dict__.setdefault("calls", [])
             for call in [*stack, *([self.outermost] if self.outermost else [])]:
@@ -257,7 +202,7 @@ class Observer:
         """Without moving anything: what went in belongs to the update that follows."""
         self.pending += self.probed()
         self.pending_graph.clear()
-        if not any(one.phase == "batch" for one in self.pending) and (given := _named_block(fed)) is not None:
+        if not any(one.phase == "batch" for one in self.pending) and (given := named_block(fed)) is not None:
             self.pending.append(given)
         expected = self.by_hand.sources(record.sources)
         if expected:
@@ -318,7 +263,7 @@ class Observer:
         ):
             return
         try:
-            handed = _named_block(
+            handed = named_block(
                 [(name, leaf) for name, leaf in leaves(inputs) if isinstance(leaf, np.ndarray)]
             )
             if handed is not None:
@@ -338,7 +283,7 @@ class Observer:
     def _take(self, fed: list[tuple[str, Any]]) -> None:
         """What was pending belongs to the update that was just made. Where the training call was handed tensors, or
         drew some itself, those are its batch, and what was iterated elsewhere (validation, a look at the data) is not."""
-        given = _named_block(fed)
+        given = named_block(fed)
         elsewhere = given is not None or bool(self.pending_graph)
         for one in self.pending:
             if one.phase != "batch" or not (elsewhere or _is_over(one)):
@@ -381,7 +326,9 @@ class Observer:
     def epoch_ended(self, logs: Any) -> None:
         """Its metrics, and the weights as the program's callbacks have left them."""
         self.steps.close()
-        found = block("metric", {f"epoch/{name}": _number(value) for name, value in dict(logs or {}).items()})
+        found = block(
+            "metric", {f"epoch/{name}": as_number(value) for name, value in dict(logs or {}).items()}
+        )
         if found is not None:
             self.watch.add(found)
             self._state()
@@ -418,75 +365,6 @@ class Observer:
 def _is_over(one: Block) -> bool:
     """Drawn in a loop that has ended since: a look at the data, or a validation. The loop that trains goes on."""
     return isinstance(one, Drawn) and one.iterator is not None and one.iterator() is None
-
-
-def output_blocks(result: Any) -> list[Block]:
-    """Scalars that a training call returns are its loss and metrics; anything larger is its forward result."""
-    scalars: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    found = list(leaves(result, "" if isinstance(result, dict) else "output"))
-    for name, leaf in found:
-        size = getattr(leaf, "size", None)
-        if rank_of(leaf) == 0:
-            scalars["loss" if name == "output" else name] = leaf
-        elif not isinstance(size, int) or size * 8 <= _LARGEST_OUTPUT:
-            others[name] = leaf
-    if scalars and "loss" not in scalars and not isinstance(result, dict):
-        first = next(iter(scalars))
-        scalars = {("loss" if name == first else name): leaf for name, leaf in scalars.items()}
-    parts = [
-        block("loss", {name: leaf for name, leaf in scalars.items() if name == "loss"}),
-        block("metric", {name: leaf for name, leaf in scalars.items() if name != "loss"}),
-        block("forward", others),
-    ]
-    return [one for one in parts if one is not None]
-
-
-def named_arguments(function: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
-    """The tensors handed to a call, under the names of the parameters they went to."""
-    positional, rest = _parameter_names(function)
-    found: list[tuple[str, Any]] = []
-    for index, value in enumerate(args):
-        name = positional[index] if index < len(positional) else f"{rest}/{index - len(positional)}"
-        as_batch = isinstance(value, (tuple, dict))  # a whole batch in one argument keeps its own names
-        found.extend(leaves(value, "" if as_batch else name))
-    for name, value in kwargs.items():
-        found.extend(leaves(value, name))
-    return found
-
-
-def _parameter_names(function: Any) -> tuple[list[str], str]:
-    """Of a tf.function's positional parameters, and of what takes all further ones. TensorFlow knows them without the
-    instance of a method, and with what a partial leaves open."""
-    known = getattr(getattr(function, "_function_type", None), "parameters", {}).values()
-    named = [one.name for one in known if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    return named, next((one.name for one in known if one.kind is one.VAR_POSITIONAL), "argument")
-
-
-def _named_block(found: list[tuple[str, Any]]) -> Block | None:
-    parts = [one for name, leaf in found if (one := block("batch", leaf, name)) is not None]
-    if not parts:
-        return None
-    arrays = [part.read(0) for part in parts if part.read is not None]
-    return Block(
-        "batch",
-        tuple(name for part in parts for name in part.names),
-        [digest for part in parts for digest in part.digests],
-        lambda number: arrays[number],
-    )
-
-
-def _number(value: Any) -> Any:
-    """Results of a validation come as Python's own numbers."""
-    return np.asarray(value) if isinstance(value, (int, float)) else value
-
-
-def _flat(structure: Any) -> list[Any]:
-    if isinstance(structure, dict):
-        return [leaf for value in structure.values() for leaf in _flat(value)]
-    if isinstance(structure, (list, tuple)):
-        return [leaf for value in structure for leaf in _flat(value)]
-    return [structure]
 
 
 _observers: weakref.WeakKeyDictionary[Watch, Observer] = weakref.WeakKeyDictionary()
