@@ -17,7 +17,7 @@ import xxhash
 
 from twinrun.launch.hooks import when_imported
 from twinrun.launch.ledger.book import Book, Caller, caller
-from twinrun.launch.sites import is_library, is_users
+from twinrun.launch.sites import is_library, is_users, own
 from twinrun.launch.standin import stand_in
 
 MOST = 1000  # files that are followed
@@ -135,7 +135,7 @@ def install(book: Book) -> None:
 
 def _see_opened(inputs: Inputs) -> None:
     def hook(event: str, args: tuple[Any, ...]) -> None:
-        if event != "open":
+        if event != "open" or getattr(own, "looking", False):
             return
         path = os.fsdecode(args[0]) if isinstance(args[0], bytes) else args[0]
         mode = args[1]
