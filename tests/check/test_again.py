@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from twinrun.launch.again import changed_inputs, racing, reads_clock, shared_inputs
+from twinrun.launch.again import changed_inputs, lacked, racing, reads_clock, shared_inputs
 
 
 def twin(**facts: Any) -> dict[str, Any]:
@@ -67,3 +67,23 @@ def test_only_who_asks_for_the_time_of_day_gets_another(found: dict[str, Any], r
 )
 def test_only_what_may_race_is_provoked(found: dict[str, Any], races: bool) -> None:
     assert bool(racing([twin(ledger=[]), twin(ledger=[found])])) is races
+
+
+@pytest.mark.parametrize(
+    ("kinds", "text", "shared"),
+    [
+        (["FileExistsError", "OSError", "Exception"], "[Errno 17] File exists: 'out'", True),
+        (["ResourceExhaustedError", "OpError", "Exception"], "OOM when allocating tensor", True),
+        (
+            ["InvalidArgumentError", "OpError", "Exception"],
+            "part-00000 did not exist. NOT_FOUND: c/part",
+            True,
+        ),
+        (["ValueError", "Exception"], "shapes (3,) and (4,) not aligned", False),
+        (["KeyError", "LookupError", "Exception"], "'loss'", False),
+    ],
+)
+def test_a_failure_over_what_twins_share_is_told_from_the_programs_own(
+    kinds: list[str], text: str, shared: bool
+) -> None:
+    assert bool(lacked([twin(), twin(failure={"kinds": kinds, "text": text})])) is shared

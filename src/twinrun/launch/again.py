@@ -4,6 +4,7 @@ what another run would not: the machine's quiet, and the time of day."""
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,8 +21,11 @@ Facts = list[dict[str, Any]]  # what each twin told of itself
 # Python's own, with all that are of its kind (FileExistsError, BlockingIOError, …), and TensorFlow's.
 _OF_SHARED_THINGS = {
     "OSError", "MemoryError", "EOFError", "NotFoundError", "AlreadyExistsError", "DataLossError",
-    "FailedPreconditionError", "UnavailableError", "ResourceExhaustedError",
+    "FailedPreconditionError", "UnavailableError", "ResourceExhaustedError", "InternalError", "UnknownError", "AbortedError",
 }  # fmt: skip
+_SAID_OF_SHARED_THINGS = re.compile(
+    r"no such file|not[ _]found|not exist|already exists|in use|locked", re.IGNORECASE
+)
 _STEPS = 100  # enough to see whether the time of day reaches training
 _PATIENCE = 60.0  # seconds, and three times what the round before took: a program may wait for a moved clock
 
@@ -45,16 +49,17 @@ def _in_each_others_way(last: Round, verdict: str) -> str | None:
         return f"the twins read what either of them may have written ({_names(shared)})"
     if verdict == UNDECIDED and last.failed and shared:
         return f"a twin failed, and they read what either may have written ({_names(shared)})"
-    if verdict == UNDECIDED and last.failed and (failure := _taken(last.facts)):
+    if verdict == UNDECIDED and last.failed and (failure := lacked(last.facts)):
         return f"a twin failed for want of what the other may have had ({failure})"
     return None
 
 
-def _taken(twins: Facts) -> str | None:
+def lacked(twins: Facts) -> str | None:
     """The exception that ended a twin, where it speaks of a file, a port, a device or memory: of what twins share."""
-    for failure in (facts.get("failure") or [] for facts in twins):
-        if _OF_SHARED_THINGS.intersection(failure):
-            return str(failure[0])
+    for failure in (facts.get("failure") or {} for facts in twins):
+        kinds, text = failure.get("kinds", []), failure.get("text", "")
+        if _OF_SHARED_THINGS.intersection(kinds) or _SAID_OF_SHARED_THINGS.search(text):
+            return str(kinds[0])
     return None
 
 

@@ -21,7 +21,7 @@ def gather(watch: Watch) -> dict[str, Any]:
         "pinning": _pinning(),
         "data": _told(watch, "data") if "data" in watch.answers else None,
         "notes": list(watch.notes),
-        "failure": list(watch.failure),
+        "failure": dict(watch.failure),
         "step": watch.step,
     }
 

@@ -274,7 +274,8 @@ class Watch:
     def excepthook(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> Any:
             self._status = "failed"
-            self.failure = [one.__name__ for one in kind.__mro__]
+            kinds = [one.__name__ for one in kind.__mro__]
+            self.failure = {"kinds": kinds, "text": str(error)[:2000]}
             return original(kind, error, trace)
 
         return hook
