@@ -59,9 +59,7 @@ class Watch:
         )  # the value of a weight that no frame tells of now
         self.at_finish: list[Callable[[], None]] = []
         self.notes: list[str] = []
-        self.failure: list[
-            str
-        ] = []  # the exception that ended the program, and what kinds of exception it is
+        self.failure: dict[str, Any] = {}  # of the exception that ended the program: kinds and text
         self.lock = threading.RLock()
         self._channel = channel
         self._blocks: list[Block] = []
