@@ -24,7 +24,7 @@ demo: $(READY)
 
 ## make test: run the tests
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 ## make test-oldest: the tests of pinning, on the oldest TensorFlow that is supported, in an environment of its own
 test-oldest: $(OLDEST)/.ready

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,12 @@ from hypothesis import settings
 # How long an example takes says something about the machine and nothing about the code.
 settings.register_profile("twinrun", deadline=None)
 settings.load_profile("twinrun")
+
+
+# Whoever starts the tests in the background makes them deaf to Ctrl-C or to a terminal that hangs up, and with them
+# every command that they start and then stop in that way.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

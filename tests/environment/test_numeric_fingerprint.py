@@ -26,14 +26,17 @@ from twinrun.environment.fingerprint import (
 from twinrun.environment.probe import take
 from twinrun.errors import BadRecording
 
-# Machines to play: the weaker instruction set and the library switched off are what another machine would
-# have.
+# Machines to play: the weaker instruction set and the library switched off are what another machine would have. Left
+# alone, the processor decides whether the library is used: so those two are held against one that is told to use it.
+LIBRARY = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 MACHINES = {
     "here": {},
     "again": {},
-    "weaker": {"ONEDNN_MAX_CPU_ISA": "SSE41"},
+    "library": LIBRARY,
+    "weaker": {**LIBRARY, "ONEDNN_MAX_CPU_ISA": "SSE41"},
     "plain": {"TF_ENABLE_ONEDNN_OPTS": "0"},
 }
+AGAINST = {"weaker": "library", "plain": "library", "one thread": "here"}
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +61,13 @@ def test_the_probes_cover_what_training_is_made_of(taken: dict[str, Fingerprint]
     groups = set(taken["here"].groups())
     assert groups >= {"matmul", "convolution", "convolution gradient", "reduction", "function", "softmax"}
     assert groups >= {"random stream", "training step", "NumPy"}
-    assert taken["here"].seconds < 30
 
 
-@pytest.mark.parametrize("other", ["weaker", "plain", "one thread"])
+@pytest.mark.parametrize("other", AGAINST)
 def test_a_played_machine_differs_in_some_operations_and_not_in_all(
     taken: dict[str, Fingerprint], other: str
 ) -> None:
-    found = compare(taken["here"], taken[other])
+    found = compare(taken[AGAINST[other]], taken[other])
     apart = [each for each in found if not each.same]
     assert 0 < len(apart) < len(found) / 2
     assert any(each.max_ulp for each in apart)
@@ -78,7 +80,7 @@ def test_a_played_machine_differs_in_some_operations_and_not_in_all(
 
 def test_fingerprints_differ_where_the_keys_do(taken: dict[str, Fingerprint]) -> None:
     for other, code in (("weaker", "TW503"), ("plain", "TW504"), ("one thread", "TW505")):
-        found = differences(taken["here"].environment, taken[other].environment)
+        found = differences(taken[AGAINST[other]].environment, taken[other].environment)
         assert [each.code for each in found if each.group == BITS] == [code]
 
 
