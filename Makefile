@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OLDEST := .venv-oldest
 
-.PHONY: help setup demo test test-oldest lint bench clean lock zoo zoo-heldout zoo-verify
+.PHONY: help setup demo test test-slow test-oldest lint bench clean lock zoo zoo-heldout zoo-verify
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -25,6 +25,10 @@ demo: $(READY)
 ## make test: run the tests
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+## make test-slow: those that are worth running now and then, and not with every change
+test-slow: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 ## make test-oldest: the tests of pinning, on the oldest TensorFlow that is supported, in an environment of its own
 test-oldest: $(OLDEST)/.ready

@@ -132,10 +132,10 @@ def test_one_twin_that_fails_is_named(tmp_path: Path) -> None:
 def test_a_program_that_hangs(tmp_path: Path, options: tuple[str, ...]) -> None:
     program = write(tmp_path, PROBE + "import time\nprint('still here', flush=True)\ntime.sleep(600)")
     started = time.monotonic()
-    answer = check(program, "--timeout", "2s", *options)
-    assert "no answer within 2 s" in undecided(answer)
+    answer = check(program, "--timeout", "5s", *options)
+    assert "no answer within 5 s" in undecided(answer)
     assert answer.document["output_tail"] == "still here"
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 120
 
 
 def test_a_program_that_trains_nothing_and_shows_nothing(tmp_path: Path) -> None:

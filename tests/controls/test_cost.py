@@ -57,6 +57,7 @@ def test_the_first_steps_are_left_out() -> None:
     assert warm_up(8) == 3
 
 
+@pytest.mark.slow
 def test_a_program_for_which_op_determinism_is_dear_is_told_so(twinrun: Run) -> None:
     words = ("--controls=op-determinism", "--steps=24", "--rounds=1", "--output-format=json")
     done = twinrun("cost", *words, str(PROGRAM))

@@ -243,6 +243,7 @@ def rebuilt_key_equals_this_one(folder: Path, wanted: set[str] | None, imports: 
     assert json.loads(second.stdout) == json.loads(first.stdout)
 
 
+@pytest.mark.slow
 def test_an_environment_rebuilt_from_the_lock_has_the_same_key(tmp_path: Path) -> None:
     core = {"numpy", "xxhash", "archspec", "click"}
     rebuilt_key_equals_this_one(tmp_path, core, "import numpy")

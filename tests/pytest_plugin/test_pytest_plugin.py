@@ -105,6 +105,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_passing_failing_and_undecided_tests_under_xdist(project: Path) -> None:
     outcomes, printed = run_pytest(project)
     assert {name: kind for name, (kind, _) in outcomes.items()} == {

@@ -18,13 +18,15 @@ from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
 
 Facts = list[dict[str, Any]]  # what each twin told of itself
 
-# Python's own, with all that are of its kind (FileExistsError, BlockingIOError, …), and TensorFlow's.
+# Of a file, a port, a device, memory, or a file half written: Python's, with all that are of their kind
+# (FileExistsError, BlockingIOError, …), and TensorFlow's.
 _OF_SHARED_THINGS = {
     "OSError", "MemoryError", "EOFError", "NotFoundError", "AlreadyExistsError", "DataLossError",
-    "FailedPreconditionError", "UnavailableError", "ResourceExhaustedError", "InternalError", "UnknownError", "AbortedError",
+    "FailedPreconditionError", "UnavailableError", "ResourceExhaustedError", "InternalError", "UnknownError",
+    "AbortedError", "BadZipFile", "UnpicklingError", "JSONDecodeError",
 }  # fmt: skip
 _SAID_OF_SHARED_THINGS = re.compile(
-    r"no such file|not[ _]found|not exist|already exists|in use|locked", re.IGNORECASE
+    r"no such file|not[ _]found|not exist|already exists|in use|locked|truncated|corrupt", re.IGNORECASE
 )
 _STEPS = 100  # enough to see whether the time of day reaches training
 _PATIENCE = 60.0  # seconds, and three times what the round before took: a program may wait for a moved clock
