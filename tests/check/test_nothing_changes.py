@@ -12,6 +12,7 @@ slow = pytest.mark.slow
 # Shape of program and the number of steps that it trains for: every one of them must have been compared.
 STEPS = {
     "fit_default": 12,
+    "fit_accumulating": 12,  # every batch is a step, though only every other one moves the weights
     "fit_eager": 12,
     "fit_jit": 12,
     "fit_custom_train_step": 12,

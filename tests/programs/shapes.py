@@ -43,6 +43,13 @@ def fit_default():
     return fit(compiled(keras))
 
 
+def fit_accumulating():
+    import keras
+    model = compiled(keras)
+    model.optimizer = keras.optimizers.Adam(gradient_accumulation_steps=2)
+    return fit(model)
+
+
 def fit_eager():
     import keras
     return fit(compiled(keras, run_eagerly=True))

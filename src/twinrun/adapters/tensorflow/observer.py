@@ -124,17 +124,14 @@ class Observer:
 
     def update(self, optimizer: Any, original: Callable[[], Any], variables: Iterable[Any] = ()) -> Any:
         """Around an optimizer's apply, eager or traced. A traced one only tells which calls will train."""
-        self._optimizers = True
-        if self.by_hand.awaited:
-            self.by_hand.optimized(variables)
         updating: list[Any] = self._stack.__dict__.setdefault("updating", [])
         if optimizer in updating:  # apply_gradients calls apply, a wrapper calls the optimizer inside it
             return original()
-        updater = self._updaters.get(optimizer)
-        if updater is None:
-            updater = self._updaters[optimizer] = Updater(optimizer)
-            updater.advance()
-        self.steps.about_to_update((updater,))
+        try:
+            updater = self._about_to_update(optimizer, variables)
+        except Exception as problem:
+            self.watch.trouble(problem)
+            return original()
         updating.append(optimizer)
         try:
             result = original()
@@ -145,6 +142,17 @@ class Observer:
         except Exception as problem:
             self.watch.trouble(problem)
         return result
+
+    def _about_to_update(self, optimizer: Any, variables: Iterable[Any]) -> Updater:
+        self._optimizers = True
+        if self.by_hand.awaited:
+            self.by_hand.optimized(variables)
+        updater = self._updaters.get(optimizer)
+        if updater is None:
+            updater = self._updaters[optimizer] = Updater(optimizer)
+            updater.advance()
+        self.steps.about_to_update((updater,))
+        return updater
 
     def _after_update(self, updater: Updater) -> None:
         stack: list[Call] = self._stack.__dict__.setdefault("calls", [])

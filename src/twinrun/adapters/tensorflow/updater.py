@@ -23,9 +23,13 @@ class Updater:
 
     def _count_of(self) -> Any:
         optimizer = self._optimizer()
-        if getattr(optimizer, "_iterations", self) is None:  # old optimizers would create it when asked
+        own = getattr(optimizer, "_iterations", self)
+        if own is None:  # old optimizers would create it when asked
             return None
-        return getattr(optimizer, "iterations", None)
+        shown = getattr(optimizer, "iterations", None)
+        if own is not self and not hasattr(_tf_variable(shown), "_handle"):
+            return own  # where gradients are accumulated, what Keras shows is worked out from it
+        return shown
 
     def advance(self) -> int:
         """Updates made since the last look."""
@@ -39,7 +43,7 @@ class Updater:
         known = self._count_of()
         if self._counter is None or self._counter[0] is not known:  # Keras takes long to tell what is inside
             variable = _tf_variable(known)
-            if variable is None:
+            if not hasattr(variable, "_handle"):
                 return None
             self._counter = (
                 known,
