@@ -86,14 +86,3 @@ def user_site(skip: int = 1) -> tuple[str, int] | None:
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
     return None
-
-
-def user_stack(skip: int = 1, limit: int = 8) -> list[tuple[str, int, str]]:
-    """(file, line, function) of the user's frames, innermost first."""
-    found: list[tuple[str, int, str]] = []
-    frame = sys._getframe(skip)
-    while frame is not None and len(found) < limit:
-        if is_users(frame.f_code.co_filename):
-            found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
-        frame = frame.f_back  # type: ignore[assignment]
-    return found

@@ -18,7 +18,7 @@ from twinrun.errors import TwinrunError
 from twinrun.launch.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.launch.spec import Spec
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
-from twinrun.recording.manifest import Manifest, read_manifest
+from twinrun.recording.manifest import Manifest
 from twinrun.recording.store import Writer
 
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
@@ -319,7 +319,3 @@ def activate(watch: Watch) -> Watch:
 def active() -> Watch | None:
     """The watch of this process, where it is a twin that is still being watched."""
     return _active if _active is not None and _active.alive else None
-
-
-def recorded_status(folder: Path) -> str:
-    return read_manifest(folder).status
