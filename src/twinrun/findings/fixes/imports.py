@@ -2,82 +2,83 @@
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Sequence
 
-from twinrun.findings.fixes.fix import Edit
-from twinrun.findings.fixes.module import Module
+import libcst as cst
+
+from twinrun.findings.fixes.changes import Changes, lines_after, lines_before
+from twinrun.findings.fixes.module import Module, Statement
 
 # Calls that a program makes between its imports without drawing or building anything.
 _HARMLESS = ("os.", "sys.", "warnings.", "logging.", "pathlib.", "argparse.", "gc.", "faulthandler.")
 
 
 def after_imports(
-    module: Module, needed: ast.stmt | None, new_import: str | None, text: str, *, before_line: int
-) -> tuple[Edit, ...] | None:
-    """Edits that put `text` after the imports, below `needed` and above `before_line`; None where none fits.
+    module: Module, needed: Statement, new_import: str | None, line: str, *, before_line: int
+) -> Changes | None:
+    """Put a line after the imports, below `needed` and above `before_line`; None where none fits.
 
-    `new_import` is an import that `text` needs and the module does not have.
+    `new_import` is an import that the line needs and the module does not have.
     """
     anchor = last_leading_import(module, module.tree.body, needed)
-    if needed is not None and (anchor.end_lineno or 0) >= before_line:
+    if module.last_line(anchor) >= before_line:
         anchor = needed  # something is drawn between the imports
-    if (anchor.end_lineno or 0) >= before_line or module.indent(anchor) != "":
+    if module.last_line(anchor) >= before_line or module.parent[anchor] is not module.tree:
         return None
-    if new_import is not None:
-        text = f"{new_import}{module.newline * 2}{text}"
-    edit = module.insert_line_after(anchor, text, "")
-    if edit is None:
-        return None
-    follows = module.line_text((anchor.end_lineno or anchor.lineno) + 1).strip()
-    gap = "" if new_import is not None else module.newline
-    if edit.text.startswith(module.newline):  # the file ends without a line ending
-        return (Edit(edit.start, edit.end, f"{module.newline}{gap}{edit.text[len(module.newline) :]}"),)
-    return (Edit(edit.start, edit.end, f"{gap}{edit.text}{module.newline if follows else ''}"),)
+    if isinstance(anchor, cst.SimpleStatementLine) and not _imports(anchor):
+        return None  # import keras; model = build()
+    added = [line] if new_import is None else [new_import, "", line]
+    return lines_after(module, anchor, *added, above=new_import is None, below=True)
 
 
-def imported(module: Module, name: str) -> tuple[str, tuple[Edit, ...]] | None:
-    """What a module of the standard library is called here, and the edit that imports it if nothing does."""
-    for each in module.names.given_by(name):
+def imported(module: Module, name: str) -> tuple[str, Changes] | None:
+    """What a module of the standard library is called here, and the change that imports it if nothing does."""
+    for each in module.given_by(name):
         return each.local, ()
-    first = next((node for node in module.tree.body if isinstance(node, ast.Import)), None)
-    if first is None or module.names.free(name) != name:
-        return None
-    added = module.insert_line_before(first, f"import {name}")
-    return None if added is None else (name, (added,))
+    first = next((node for node in module.tree.body if _imports(node)), None)
+    added = lines_before(module, first, f"import {name}") if module.free(name) == name else None
+    return None if added is None else (name, added)
 
 
-def last_leading_import(module: Module, body: list[ast.stmt], needed: ast.stmt | None) -> ast.stmt:
-    """The last import of the leading block, or `needed` itself when that comes later in the same body."""
-    anchor: ast.stmt | None = None
+def last_leading_import(module: Module, body: Sequence[cst.CSTNode], needed: Statement | None) -> Statement:
+    """The last import of the leading block, or the statement around `needed` when that comes later."""
+    anchor: cst.CSTNode | None = None
     for node in body:
         if _imports(node):
             anchor = node
         elif not _inert(module, node):
             break
     outer = next((node for node in body if needed is not None and module.inside(needed, node)), None)
-    if outer is not None and (anchor is None or outer.lineno > anchor.lineno):
-        return outer
-    return anchor or body[0]
+    if outer is not None and (anchor is None or module.first_line(outer) > module.first_line(anchor)):
+        anchor = outer
+    found = anchor or body[0]
+    assert isinstance(found, Statement)
+    return found
 
 
-def _imports(node: ast.stmt) -> bool:
-    """An import, or a block (`try:`, `if TYPE_CHECKING:`) of which every part imports or gives up."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return True
-    if not isinstance(node, ast.Try | ast.If):
+def _imports(node: cst.CSTNode) -> bool:
+    """A line of imports, or a block (`try:`, `if TYPE_CHECKING:`) of which every part imports or gives up."""
+    if isinstance(node, cst.SimpleStatementLine):
+        return all(isinstance(each, cst.Import | cst.ImportFrom) for each in node.body)
+    if not isinstance(node, cst.Try | cst.If):
         return False
-    inner = [*node.body, *node.orelse, *getattr(node, "finalbody", [])]
-    inner += [each for handler in getattr(node, "handlers", []) for each in handler.body]
-    quiet = ast.Pass | ast.Raise | ast.Assign
-    return any(_imports(each) for each in inner) and all(
-        _imports(each) or isinstance(each, quiet) for each in inner
-    )
+    parts = [node.body, node.orelse, getattr(node, "finalbody", None), *getattr(node, "handlers", ())]
+    inner = [each for part in parts if part is not None for each in _body(part)]
+    return any(map(_imports, inner)) and all(_imports(each) or _is_quiet(each) for each in inner)
 
 
-def _inert(module: Module, node: ast.stmt) -> bool:
+def _body(part: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    block = part if isinstance(part, cst.BaseSuite) else getattr(part, "body", part)
+    return block.body if isinstance(block, cst.IndentedBlock) else (part,)
+
+
+def _is_quiet(node: cst.CSTNode) -> bool:
+    quiet = cst.Pass | cst.Raise | cst.Assign
+    return isinstance(node, cst.SimpleStatementLine) and all(isinstance(each, quiet) for each in node.body)
+
+
+def _inert(module: Module, node: cst.CSTNode) -> bool:
     """A statement that neither draws nor builds: constants, the docstring, settings of the process."""
-    if isinstance(
-        node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.With
-    ):
+    if isinstance(node, cst.FunctionDef | cst.ClassDef | cst.For | cst.While | cst.With):
         return False
-    return all((module.names.called(call) or "").startswith(_HARMLESS) for call in module.calls(node))
+    return all((module.name(call) or "").startswith(_HARMLESS) for call in module.find(cst.Call, node))
