@@ -344,6 +344,11 @@ def is_kind(path: str | None, *kinds: Kind) -> bool:
     return found is not None and found.kind in kinds
 
 
+def methods_of(*kinds: Kind) -> frozenset[str]:
+    """The names of the methods that are of one of these kinds whatever object they belong to."""
+    return frozenset(last(name) for name in names_of(*kinds) if name.startswith("*."))
+
+
 def names_of(*kinds: Kind) -> frozenset[str]:
     """Every name in the table that is of one of these kinds."""
     return frozenset(name for name, each in TABLE.items() if each.kind in kinds)

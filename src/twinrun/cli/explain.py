@@ -46,7 +46,7 @@ def listing() -> str:
         lines += ["", f"{family}  {title}"] if lines else [f"{family}  {title}"]
         for entry in all_entries():
             if entry.family_code == family:
-                lines.append(f"  {entry.code}  {entry.name:<{width}}  {_plain(entry.summary)}")
+                lines.append(f"  {entry.code}  {entry.name:<{width}}  {_plain(entry.listed_summary)}")
     return "\n".join([*lines, "", "`twinrun explain CODE` shows the page of one."])
 
 
@@ -61,6 +61,7 @@ def _as_json(entry: Entry) -> dict[str, Any]:
         "family": entry.family,
         "summary": _plain(entry.summary),
         "advice": entry.advice,
+        "emitted": entry.emitted,
     }
 
 

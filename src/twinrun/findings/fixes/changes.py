@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import libcst as cst
 from libcst.helpers import parse_template_expression
 
-from twinrun.findings.fixes.module import Block, Function, Module, Statement
+from twinrun.findings.fixes.module import Block, Function, Module, Unsure, require
 from twinrun.knowledge import Argument
+
+SEED = 42
+"""The seed that fixes write where the program has none."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,9 @@ class Change:
 
 
 Changes: TypeAlias = tuple[Change, ...]
+Item = TypeVar("Item")
+_BLANK = cst.EmptyLine(indent=False)
+_NO_SPACE, _SPACE = cst.SimpleWhitespace(""), cst.SimpleWhitespace(" ")
 
 
 @dataclass(frozen=True)
@@ -29,8 +36,19 @@ class Draft:
     """What one fixer proposes. `safe`: it can change nothing but randomness and order."""
 
     changes: Changes
+    """None of them: there is nothing to fix."""
     note: str
     safe: bool
+
+
+def the_only(attempt: Callable[[Item], Changes], items: Iterable[Item]) -> Changes:
+    """The changes for the only one of these that can be rewritten."""
+    found = []
+    for item in items:
+        with suppress(Unsure):
+            found.append(attempt(item))
+    require(len(found) == 1)
+    return found[0]
 
 
 class _Rewriter(cst.CSTTransformer):
@@ -90,6 +108,12 @@ def argument(call: cst.Call, name: str, position: int | None) -> cst.BaseExpress
     return by_position[position] if position is not None and position < len(by_position) else None
 
 
+def name_argument(arg: cst.Arg, name: str) -> Change:
+    """Give a positional argument its name."""
+    equal = cst.AssignEqual(_NO_SPACE, _NO_SPACE)
+    return Change(arg, lambda updated: updated.with_changes(keyword=cst.Name(name), equal=equal))
+
+
 def is_name(node: cst.CSTNode | None, *names: str) -> bool:
     """Whether an expression is one of these plain names; `None`, `True` and `False` are names to libcst."""
     return isinstance(node, cst.Name) and node.value in names
@@ -100,13 +124,13 @@ def unpacks(call: cst.Call) -> bool:
     return any(arg.star for arg in call.args)
 
 
-def seed_argument(call: cst.Call, where: Argument, seed: str) -> Changes:
+def seed_argument(call: cst.Call, where: Argument, seed: int = SEED) -> Changes:
     """Give a call a seed where it has none: in place of None, or as one more argument."""
     given = argument(call, where.name, where.position)
     if unpacks(call) or (given is not None and not is_name(given, "None")):
         return ()
     if given is not None:
-        return (replace(given, seed),)
+        return (replace(given, str(seed)),)
     return (add_argument(call, f"{where.name}={seed}"),)
 
 
@@ -121,29 +145,27 @@ def _arg(code: str) -> cst.Arg:
     return parsed.args[0]
 
 
-def _one_more(call: cst.Call, new: cst.Arg) -> Sequence[cst.Arg]:
+def _one_more(call: cst.Call, new: cst.Arg) -> list[cst.Arg]:
     if not call.args:
         return [new]
     *others, last = call.args
     after_comma = last.comma.whitespace_after if isinstance(last.comma, cst.Comma) else None
     closing = last.whitespace_after_arg if after_comma is None else after_comma
-    if not isinstance(closing, cst.ParenthesizedWhitespace):  # the closing parenthesis is on the same line
-        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        return [*others, last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace("")), new]
-    before = [
-        call.whitespace_before_args,
-        *(each.comma.whitespace_after for each in others if isinstance(each.comma, cst.Comma)),
-    ]
-    indents = [each for each in before if isinstance(each, cst.ParenthesizedWhitespace)]
-    indent = indents[-1] if indents else closing
-    between = closing.with_changes(indent=indent.indent, last_line=indent.last_line)
-    end = closing.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
-    last = last.with_changes(
-        comma=cst.Comma(whitespace_after=between), whitespace_after_arg=cst.SimpleWhitespace("")
-    )
-    if after_comma is None:
-        return [*others, last, new.with_changes(whitespace_after_arg=end)]
-    return [*others, last, new.with_changes(comma=cst.Comma(whitespace_after=end))]
+    between: cst.BaseParenthesizableWhitespace = _SPACE
+    if isinstance(closing, cst.ParenthesizedWhitespace):  # the closing parenthesis is on a line of its own
+        commas = [arg.comma.whitespace_after for arg in others if isinstance(arg.comma, cst.Comma)]
+        breaks = [each for each in (call.whitespace_before_args, *commas) if isinstance(each, type(closing))]
+        indent = breaks[-1] if breaks else closing
+        between = closing.with_changes(indent=indent.indent, last_line=indent.last_line)
+        end = closing.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
+        own = (
+            {"whitespace_after_arg": end}
+            if after_comma is None
+            else {"comma": cst.Comma(whitespace_after=end)}
+        )
+        new = new.with_changes(**own)
+    comma = cst.Comma(whitespace_after=between)
+    return [*others, last.with_changes(comma=comma, whitespace_after_arg=_NO_SPACE), new]
 
 
 def add_element(sequence: cst.List | cst.Tuple, code: str) -> Change:
@@ -161,50 +183,53 @@ def add_parameter(function: Function, name: str) -> Change:
 def _appended(items: Sequence[Any], new: Any) -> list[Any]:
     """The new item takes over the comma of the last one, and the line break that may follow it."""
     *others, last = items
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    return [*others, last.with_changes(comma=comma), new.with_changes(comma=last.comma)]
+    return [
+        *others,
+        last.with_changes(comma=cst.Comma(whitespace_after=_SPACE)),
+        new.with_changes(comma=last.comma),
+    ]
 
 
 # Lines
 
 
-def lines_before(module: Module, statement: Statement | None, *lines: str, blank: int = 0) -> Changes | None:
-    """New lines above a statement, under its comments, with blank lines below; None where no line can be put."""
-    if statement is None or not isinstance(module.parent[statement], Block):
-        return None
+def lines_before(module: Module, statement: Any, *lines: str, blank: int = 0) -> Changes:
+    """New lines above a statement, under its comments, with blank lines below."""
+    require(isinstance(module.parent[statement], Block))
 
     def make(updated: Any) -> Any:
         first, *others = _nodes(updated)
         new, *more = _statements(lines)
         new = new.with_changes(leading_lines=first.leading_lines)
-        return cst.FlattenSentinel(
-            [new, *more, first.with_changes(leading_lines=[cst.EmptyLine(indent=False)] * blank), *others]
-        )
+        first = first.with_changes(leading_lines=[_BLANK] * blank)
+        return cst.FlattenSentinel([new, *more, first, *others])
 
     return (Change(statement, make),)
 
 
+def at_the_top(module: Module, owner: cst.FunctionDef | cst.ClassDef, *lines: str) -> Changes:
+    """New first lines in the body of a function or class, behind its docstring; with a blank line before a method."""
+    body = owner.body.body
+    first = body[1] if owner.get_docstring() is not None and len(body) > 1 else body[0]
+    return lines_before(module, first, *lines, blank=int(isinstance(first, cst.FunctionDef)))
+
+
 def lines_after(
-    module: Module, statement: Statement, *lines: str, above: bool = False, below: bool = False
-) -> Changes | None:
-    """New lines below a statement, with a blank line above or below them; None where no line can be put."""
+    module: Module, statement: Any, *lines: str, above: bool = False, below: bool = False
+) -> Changes:
+    """New lines below a statement, with a blank line above or below them."""
     return put_after(module, statement, _statements(lines), above=above, below=below)
 
 
-def put_after(
-    module: Module, statement: Statement, new: Sequence[Any], *, above: bool, below: bool
-) -> Changes | None:
+def put_after(module: Module, statement: Any, new: Sequence[Any], *, above: bool, below: bool) -> Changes:
     """Statements below another one, as `lines_after`."""
-    if not isinstance(module.parent[statement], Block):
-        return None
-    blank = cst.EmptyLine(indent=False)
+    require(isinstance(module.parent[statement], Block))
     if above:
-        new = [new[0].with_changes(leading_lines=[blank, *new[0].leading_lines]), *new[1:]]
+        new = [new[0].with_changes(leading_lines=[_BLANK, *new[0].leading_lines]), *new[1:]]
     added = Change(statement, lambda updated: cst.FlattenSentinel([*_nodes(updated), *new]))
-    follower = following(module, statement)
-    if not below or follower is None or _starts_blank(follower):
-        return (added,)
-    return added, _lines_above(follower, [blank])
+    follower = _following(module, statement)
+    needs_blank = below and follower is not None and not _starts_blank(follower)
+    return (added, _lines_above(follower, [_BLANK])) if needs_blank else (added,)
 
 
 def taken_out(
@@ -212,7 +237,7 @@ def taken_out(
 ) -> Changes:
     """Statements that stand together go, `comments` of them stay. Blank lines above go where there are some below."""
     gone = tuple(Change(each, lambda _: cst.RemovalSentinel.REMOVE) for each in block)
-    follower = following(module, block[-1])
+    follower = _following(module, block[-1])
     blank = [line for line in block[0].leading_lines if line.comment is None]
     kept = [*(() if follower is None or _starts_blank(follower) else blank), *comments]
     if follower is not None:
@@ -230,19 +255,10 @@ def _lines_above(statement: Any, lines: Sequence[cst.EmptyLine]) -> Change:
     return Change(statement, make)
 
 
-def at_the_top(
-    module: Module, owner: cst.FunctionDef | cst.ClassDef, *lines: str, blank: int = 0
-) -> Changes | None:
-    """New first lines in the body of a function or class, behind its docstring."""
-    body = owner.body.body
-    first = body[1] if owner.get_docstring() is not None and len(body) > 1 else body[0]
-    return lines_before(module, first, *lines, blank=blank) if isinstance(first, Statement) else None
-
-
-def following(module: Module, statement: Statement) -> Any | None:
+def _following(module: Module, statement: Any) -> Any | None:
     """The next statement of the same block."""
-    block = module.parent[statement]
-    body = list(block.body) if isinstance(block, Block) else [statement]
+    block: Any = module.parent[statement]
+    body = list(block.body)
     return next(iter(body[body.index(statement) + 1 :]), None)
 
 

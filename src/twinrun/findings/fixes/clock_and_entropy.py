@@ -6,20 +6,19 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import Changes, Draft, argument, replace
+from twinrun.findings.fixes.changes import SEED, Changes, Draft, argument, replace
 from twinrun.findings.fixes.imports import imported
 from twinrun.findings.fixes.module import Module, Statement, only_statement
-from twinrun.findings.fixes.seeding import SEED
 from twinrun.knowledge import Kind, is_kind
 
 
-def constant(module: Module, line: int) -> Draft | None:
+def constant(module: Module, line: int) -> Draft:
     """Put a constant where the clock or entropy becomes a seed. Other uses of them stay untouched."""
     statement = module.statement_at(line)
     seeds = _seeds(module, statement, line) if statement is not None else ()
     seed = next((each for each in seeds if _from_outside(module, each)), None)
     changes = (replace(seed, str(SEED)),) if seed is not None else _system_random(module, line)
-    return Draft(changes, "a fixed seed, or an argument of the program", safe=True) if changes else None
+    return Draft(changes, "a fixed seed, or an argument of the program", safe=True)
 
 
 def _seeds(module: Module, statement: Statement, line: int) -> Iterator[cst.BaseExpression]:
@@ -45,8 +44,8 @@ def _system_random(module: Module, line: int) -> Changes:
     """`SystemRandom()` has the methods of `random.Random`."""
     for call in module.calls_at(line):
         if module.name(call) in ("random.SystemRandom", "secrets.SystemRandom") and not call.args:
-            random = imported(module, "random")
-            return () if random is None else (*random[1], replace(call, f"{random[0]}.Random({SEED})"))
+            name, changes = imported(module, "random")
+            return (*changes, replace(call, f"{name}.Random({SEED})"))
     return ()
 
 

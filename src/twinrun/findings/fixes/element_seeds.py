@@ -12,6 +12,7 @@ import libcst as cst
 from libcst.helpers import parse_template_expression
 
 from twinrun.findings.fixes.changes import (
+    SEED,
     Change,
     Changes,
     add_parameter,
@@ -21,8 +22,7 @@ from twinrun.findings.fixes.changes import (
     wrap,
 )
 from twinrun.findings.fixes.functions import parameters, passed_function
-from twinrun.findings.fixes.module import Function, Module, called_name
-from twinrun.findings.fixes.seeding import SEED
+from twinrun.findings.fixes.module import Function, Module, called_name, require, sure
 
 
 @dataclass(frozen=True)
@@ -47,37 +47,23 @@ def mapped_functions(module: Module) -> list[Mapped]:
     return found
 
 
-def tensorflow_name(module: Module, user: cst.CSTNode) -> str | None:
-    """What TensorFlow is called at this place."""
-    for each in module.given_by("tensorflow"):
-        scope = module.function(each.statement)
-        if scope is None or module.inside(user, scope):
-            return each.local
-    return None
-
-
 def seed_name(module: Module) -> str:
     return module.free("seed", "element_seed")
 
 
-def seeds_passed_in(module: Module, mapped: Mapped, seed: str) -> Changes | None:
-    """Changes after which the mapped function gets a seed as its last argument; None when unsure."""
-    call, tensorflow = mapped.call, tensorflow_name(module, mapped.call)
+def seeds_passed_in(module: Module, mapped: Mapped, seed: str) -> Changes:
+    """Changes after which the mapped function gets a seed as its last argument."""
+    call = mapped.call
+    dataset = sure(module.spelled("tensorflow.data.Dataset", call)).text
     plain = parameters(module, mapped.function)
-    statement = module.statement(call)
-    if tensorflow is None or plain is None or module.in_loop(call):
-        return None
-    if statement is None or module.function(call) is not module.function(statement):
-        return None
-    if len(plain) == 1 and _elements_are_one_tuples(module, call):
-        return None
+    statement = sure(module.statement(call))
+    require(not module.in_loop(call) and module.function(call) is module.function(statement))
+    require(len(plain) > 1 or not _elements_are_one_tuples(module, call))
     seeds = module.free("seeds", "element_seeds")
     arguments = f"seed={SEED + mapped.number}, rerandomize_each_iteration=True"
-    made = lines_before(module, statement, f"{seeds} = {tensorflow}.data.Dataset.random({arguments})")
-    passed = _passed(module, mapped, plain, seed)
-    if made is None or passed is None:
-        return None
-    return (*made, _zipped(module, call, f"{tensorflow}.data.Dataset.zip", seeds), *passed)
+    made = lines_before(module, statement, f"{seeds} = {dataset}.random({arguments})")
+    zipped = _zipped(module, call, f"{dataset}.zip", seeds)
+    return (*made, zipped, *_passed(module, mapped, plain, seed))
 
 
 def _zipped(module: Module, call: cst.Call, zip_name: str, seeds: str) -> Change:
@@ -99,7 +85,7 @@ def _zipped(module: Module, call: cst.Call, zip_name: str, seeds: str) -> Change
     return Change(method, one_more_link)
 
 
-def _passed(module: Module, mapped: Mapped, plain: list[str], seed: str) -> Changes | None:
+def _passed(module: Module, mapped: Mapped, plain: list[str], seed: str) -> Changes:
     """The new parameter, and the way the map hands the element and its seed over."""
     function = mapped.function
     if len(plain) > 1 and isinstance(function, cst.Lambda) and mapped.reference is function:
@@ -111,15 +97,14 @@ def _passed(module: Module, mapped: Mapped, plain: list[str], seed: str) -> Chan
     return added, wrap(mapped.reference, f"lambda {element}, {seed}: {{it}}(*{element}, {seed})")
 
 
-def _unpacked_lambda(module: Module, function: cst.Lambda, plain: list[str], seed: str) -> Changes | None:
+def _unpacked_lambda(module: Module, function: cst.Lambda, plain: list[str], seed: str) -> Changes:
     """`lambda x, y: …` becomes `lambda element, seed: …` with `element[0]` for x and `element[1]` for y."""
     element = module.free("element")
     new = cst.Parameters([cst.Param(cst.Name(element)), cst.Param(cst.Name(seed))])
     changes = [Change(function.params, lambda _: new)]
     for node in module.find(cst.Name, function.body):
         if node.value in plain and not module.is_label(node):
-            if isinstance(module.parent[node], cst.Param | cst.NamedExpr):
-                return None
+            require(not isinstance(module.parent[node], cst.Param | cst.NamedExpr))
             changes.append(replace(node, f"{element}[{plain.index(node.value)}]"))
     return tuple(changes)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from twinrun.findings.fixes import (
     clock_and_entropy,
-    dataset_order,
+    completion_order,
     determinism,
-    generators,
+    given_seeds,
     host_random,
     late_seed,
-    layers,
     listings,
     loaders,
     parallel_map,
@@ -20,21 +20,21 @@ from twinrun.findings.fixes import (
 )
 from twinrun.findings.fixes.changes import Draft, rewritten
 from twinrun.findings.fixes.fix import Fix, parses
-from twinrun.findings.fixes.module import Module, parsed
+from twinrun.findings.fixes.module import Module, Unsure, parsed
 
-Fixer = Callable[[Module, int], Draft | None]
+Fixer = Callable[[Module, int], Draft]
 
 # Tried in order; the first draft is taken.
 FIXERS: dict[str, tuple[Fixer, ...]] = {
     "TW101": (seeding.reseeding_removed, seeding.python_random),
     "TW102": (seeding.reseeding_removed, seeding.numpy_random),
-    "TW103": (generators.seeded,),
+    "TW103": (given_seeds.generator,),
     "TW104": (seeding.tensorflow_random,),
-    "TW105": (seeding.keras_random, layers.seeded),
+    "TW105": (seeding.keras_random, given_seeds.layer),
     "TW106": (late_seed.moved_up,),
     "TW108": (clock_and_entropy.constant,),
-    "TW201": (dataset_order.seeded,),
-    "TW202": (dataset_order.deterministic,),
+    "TW201": (given_seeds.shuffle,),
+    "TW202": (completion_order.deterministic,),
     "TW203": (parallel_map.stateless,),
     "TW204": (host_random.in_map, host_random.in_generator),
     "TW205": (loaders.generator_per_batch,),
@@ -48,9 +48,12 @@ FIXERS: dict[str, tuple[Fixer, ...]] = {
 def first_fix(code: str, file: str, line: int, source: str, *, is_program: bool | None) -> Fix | None:
     """The first fix for a code at this line after which the source is another one and still parses."""
     module = parsed(source, is_program)
-    for fixer in FIXERS.get(code, ()) if module is not None else ():
-        draft = fixer(module, line)
-        fixed = rewritten(module, draft.changes) if draft is not None else source
-        if draft is not None and fixed != source and parses(fixed):
-            return Fix(code, file, line, draft.note, draft.safe, source, fixed)
+    if module is None:
+        return None
+    for fixer in FIXERS.get(code, ()):
+        with suppress(Unsure):
+            draft = fixer(module, line)
+            fixed = rewritten(module, draft.changes)
+            if fixed != source and parses(fixed):
+                return Fix(code, file, line, draft.note, draft.safe, source, fixed)
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from twinrun.findings.fixes.changes import Draft, lines_after, lines_before
-from twinrun.findings.fixes.module import Module, Statement, called_name
+from twinrun.findings.fixes.module import Module, called_name, require, sure
 
 _V1 = "tensorflow.compat.v1"
 _SWITCHES = ("disable_eager_execution", "disable_v2_behavior")  # from there on, all is built into graphs
@@ -16,27 +16,25 @@ def builds_graphs(module: Module, line: int) -> bool:
     return _switch(module, line) is not None or _block(module, line) is not None
 
 
-def seeded(module: Module, line: int, seed: int) -> Draft | None:
+def seeded(module: Module, line: int, seed: int) -> Draft:
     """Seed the graph: where it is opened, or where eager execution is switched off."""
-    if any(_seeds_graph(module, call) for call in module.find(cst.Call)):
-        return None
+    require(not any(_seeds_graph(module, call) for call in module.find(cst.Call)))
     block, switch = _block(module, line), _switch(module, line)
-    changes = None
     if block is not None:
-        function, first = _seed_function(module), block.body.body[0]
-        if function is not None and isinstance(first, Statement):
-            changes = lines_before(module, first, f"{function}({seed})")
-    elif switch is not None and isinstance(switch.func, cst.Attribute):
-        statement = module.statement(switch)
-        text = f"{module.code(switch.func.value)}.set_random_seed({seed})"
-        changes = lines_after(module, statement, text) if statement is not None else None
+        function = sure(module.spelled(f"{_V1}.set_random_seed")).text
+        changes = lines_before(module, block.body.body[0], f"{function}({seed})")
+    else:
+        func = cst.ensure_type(sure(switch).func, cst.Attribute)
+        text = f"{module.code(func.value)}.set_random_seed({seed})"
+        changes = lines_after(module, sure(module.statement(func)), text)
     note = "seed the graph before anything is built into it; no other seed reaches its ops"
-    return None if changes is None else Draft(changes, note, safe=True)
+    return Draft(changes, note, safe=True)
 
 
 def _switch(module: Module, line: int) -> cst.Call | None:
-    calls = (each for each in module.find(cst.Call) if module.name_line(each) < line)
-    return next((call for call in calls if called_name(call) in _SWITCHES), None)
+    calls = [each for each in module.find(cst.Call) if isinstance(each.func, cst.Attribute)]
+    above = (each for each in calls if module.name_line(each) < line)
+    return next((call for call in above if called_name(call) in _SWITCHES), None)
 
 
 def _block(module: Module, line: int) -> cst.With | None:
@@ -54,10 +52,3 @@ def _opens_graph(item: cst.WithItem) -> bool:
 
 def _seeds_graph(module: Module, call: cst.Call) -> bool:
     return called_name(call) == "set_random_seed" and not (module.name(call) or _V1).startswith("keras.")
-
-
-def _seed_function(module: Module) -> str | None:
-    for dotted, rest in ((_V1, ""), ("tensorflow", ".compat.v1")):
-        for each in module.given_by(dotted):
-            return f"{each.local}{rest}.set_random_seed"
-    return None

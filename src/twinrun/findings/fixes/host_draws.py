@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import libcst as cst
 
 from twinrun.findings.fixes.changes import Change, Changes, replace
-from twinrun.findings.fixes.module import Module
+from twinrun.findings.fixes.module import Module, require, sure
 from twinrun.knowledge import NUMPY, PYTHON, known
 
 _STREAMS = {"numpy.random": NUMPY, "random": PYTHON}
 
 
-@dataclass(frozen=True)
-class OwnGenerators:
-    """The lines that make generators, and the draws of a function rewritten to draw from them."""
-
-    lines: tuple[str, ...]
-    changes: Changes
-
-
-def own_generators(module: Module, part: cst.CSTNode, seeds: Mapping[str, str]) -> OwnGenerators | None:
-    """Generators made from these seeds for everything a part of the tree draws; None when that cannot be."""
-    streams = set(streams_drawn(module, part))
-    makers = {stream: generator_made(module, stream, seeds[stream]) for stream in sorted(streams)}
-    rng = module.free("rng", "own_rng")
-    names = dict.fromkeys(streams, rng)
+def own_generators(module: Module, part: cst.CSTNode, seeds: Mapping[str, str]) -> tuple[list[str], Changes]:
+    """Lines that make generators from these seeds, and all draws in a part of the tree, drawn from them."""
+    streams = sorted(set(streams_drawn(module, part)))
+    names = dict.fromkeys(streams, module.free("rng", "own_rng"))
     if len(streams) > 1:
         names[PYTHON] = module.free("python_rng")
-    draws = draws_from(module, part, names)
-    if not draws or None in makers.values():
-        return None
-    return OwnGenerators(tuple(f"{names[stream]} = {made}" for stream, made in makers.items()), draws)
+    lines = [f"{names[stream]} = {generator_made(module, stream, seeds[stream])}" for stream in streams]
+    return lines, draws_from(module, part, names)
 
 
 def streams_drawn(module: Module, part: cst.CSTNode) -> list[str]:
@@ -41,32 +28,27 @@ def streams_drawn(module: Module, part: cst.CSTNode) -> list[str]:
     return [stream for call in module.find(cst.Call, part) if (stream := _stream(module, call))]
 
 
-def draws_from(module: Module, part: cst.CSTNode, generators: Mapping[str, str]) -> Changes | None:
-    """The global draws in a part of the tree, from these generators instead; None if one cannot be."""
+def draws_from(module: Module, part: cst.CSTNode, generators: Mapping[str, str]) -> Changes:
+    """The global draws in a part of the tree, from these generators instead."""
     changes: list[Change] = []
     for call in module.find(cst.Call, part):
         stream = _stream(module, call)
         if stream is None:
             continue
-        draw = known(module.name(call))
-        if draw is None or not draw.generator_method:
-            return None
+        draw = sure(known(module.name(call)))
+        require(draw.generator_method)
         changes.append(replace(call.func, f"{generators[stream]}.{draw.generator_method}"))
         if draw.by_dimension and call.args:
-            if any(arg.keyword for arg in call.args):
-                return None
+            require(not any(arg.keyword for arg in call.args))
             changes.append(Change(call, _with_shape))
+    require(changes)
     return tuple(changes)
 
 
-def generator_made(module: Module, stream: str, seed: str) -> str | None:
-    """The code that makes a generator of this stream's library; None when the library has no name here."""
-    for dotted, rest in (
-        (("numpy", ".random"), ("numpy.random", "")) if stream == NUMPY else (("random", ""),)
-    ):
-        for each in module.given_by(dotted):
-            return f"{each.local}{rest}.{'default_rng' if stream == NUMPY else 'Random'}({seed})"
-    return None
+def generator_made(module: Module, stream: str, seed: str) -> str:
+    """The code that makes a generator of this stream's library."""
+    maker = "numpy.random.default_rng" if stream == NUMPY else "random.Random"
+    return f"{sure(module.spelled(maker)).text}({seed})"
 
 
 def _stream(module: Module, call: cst.Call) -> str | None:

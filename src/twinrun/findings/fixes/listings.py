@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from twinrun.findings.fixes.changes import Changes, Draft, lines_before, sort, wrap
-from twinrun.findings.fixes.module import Module, Statement, called_name
+from twinrun.findings.fixes.module import Module, called_name
 from twinrun.knowledge import Kind, Known, is_kind, known, known_method
 
 # Where an iterator is only run through from beginning to end, a list does as well.
@@ -13,7 +13,7 @@ _CONSUMERS = {"list", "tuple", "enumerate", "zip", "map", "filter", "dict", "max
 _BY_NAME = ", key=lambda entry: entry.name"
 
 
-def sorted_listing(module: Module, line: int) -> Draft | None:
+def sorted_listing(module: Module, line: int) -> Draft:
     """Sort the listing made at this line."""
     changes: Changes = ()
     safe = True
@@ -23,7 +23,7 @@ def sorted_listing(module: Module, line: int) -> Draft | None:
         added, keeps_type = _walk(module, call) or _listing(module, call) or ((), True)
         changes += added
         safe = safe and keeps_type
-    return Draft(changes, "sort the listing", safe=safe) if changes else None
+    return Draft(changes, "sort the listing", safe=safe)
 
 
 def _listing(module: Module, call: cst.Call) -> tuple[Changes, bool] | None:
@@ -71,12 +71,9 @@ def _walk(module: Module, call: cst.Call) -> tuple[Changes, bool] | None:
     loop = module.parent[call]
     if not is_kind(module.name(call), Kind.WALK) or not isinstance(loop, cst.For):
         return None
-    target, first = loop.target, loop.body.body[0]
-    if not isinstance(target, cst.Tuple) or len(target.elements) != 3 or not isinstance(first, Statement):
-        return None
-    names = [each.value.value for each in target.elements[1:] if isinstance(each.value, cst.Name)]
-    if len({*names}) != 2:
+    elements = loop.target.elements if isinstance(loop.target, cst.Tuple) else ()
+    names = [each.value.value for each in elements[1:] if isinstance(each.value, cst.Name)]
+    if len(elements) != 3 or len({*names}) != 2:
         return None
     wanted = [name for name in names if name == names[0] or name != "_"]
-    changes = lines_before(module, first, *(f"{name}.sort()" for name in wanted))
-    return None if changes is None else (changes, True)
+    return lines_before(module, loop.body.body[0], *(f"{name}.sort()" for name in wanted)), True

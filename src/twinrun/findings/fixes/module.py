@@ -1,11 +1,12 @@
 """One file of the user's, parsed with libcst, and the questions that every fixer asks about it."""
 
+# mypy: disable-error-code="type-abstract"
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from itertools import chain, count
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import libcst as cst
 from libcst.metadata import (
@@ -20,24 +21,47 @@ from libcst.metadata import (
     ScopeProvider,
 )
 
-from twinrun.knowledge import canonical
+from twinrun.knowledge import canonical, root
 
 Function: TypeAlias = cst.FunctionDef | cst.Lambda
 Line: TypeAlias = cst.SimpleStatementLine | cst.SimpleStatementSuite
 Statement: TypeAlias = Line | cst.BaseCompoundStatement
+_STATEMENTS = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)
 Block: TypeAlias = cst.Module | cst.IndentedBlock
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 LOOPS = (cst.For, cst.While, *COMPREHENSIONS)
 Node = TypeVar("Node", bound=cst.CSTNode)
+Value = TypeVar("Value")
 
 
-@dataclass(frozen=True)
-class Import:
+class Unsure(Exception):
+    """Raised by a fixer where no rewrite is certain to be right."""
+
+
+def sure(value: Value | None) -> Value:
+    if value is None:
+        raise Unsure
+    return value
+
+
+def require(condition: object) -> None:
+    if not condition:
+        raise Unsure
+
+
+class Import(NamedTuple):
     """One imported name: what it is called here, its full name as written, and the statement that imports it."""
 
     local: str
     dotted: str
-    statement: Statement
+    statement: Any
+
+
+class Spelling(NamedTuple):
+    """A full name as this module can write it, and the statement that imports what it begins with."""
+
+    text: str
+    behind: Any
 
 
 class Module:
@@ -95,17 +119,19 @@ class Module:
             node = self.parent[node]
             yield node
 
-    def outer(self, node: cst.CSTNode, *kinds: type[Node]) -> Node | None:
+    def outer(self, node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> Any:
         """The innermost node of these kinds around a node."""
         return next((each for each in self.ancestors(node) if isinstance(each, kinds)), None)
 
     def statement(self, node: cst.CSTNode) -> Statement | None:
         """The innermost statement that holds a node."""
-        return self.outer(node, cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)
+        found: Statement | None = self.outer(node, *_STATEMENTS)
+        return found
 
     def function(self, node: cst.CSTNode) -> Function | None:
         """The innermost function around a node."""
-        return self.outer(node, cst.FunctionDef, cst.Lambda)
+        found: Function | None = self.outer(node, cst.FunctionDef, cst.Lambda)
+        return found
 
     def in_loop(self, node: cst.CSTNode) -> bool:
         """Whether a node can run several times in one call of its function."""
@@ -114,7 +140,7 @@ class Module:
     def inside(self, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
         return node is outer or any(each is outer for each in self.ancestors(node))
 
-    def body_of(self, node: cst.CSTNode) -> cst.CSTNode | None:
+    def owner(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The function or class whose block a statement stands in directly, or the module."""
         block = self.parent.get(node)
         return self.parent[block] if isinstance(block, cst.IndentedBlock) else block
@@ -140,8 +166,9 @@ class Module:
 
     def statement_at(self, line: int) -> Statement | None:
         """The innermost statement whose lines hold this line."""
-        kinds = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)
-        around = [each for kind in kinds for each in self.find(kind) if self.spans(each, line)]
+        around: list[Any] = [
+            each for kind in _STATEMENTS for each in self.find(kind) if self.spans(each, line)
+        ]
         return max(around, key=self._order, default=None)
 
     def assigned_to(self, use: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -157,10 +184,10 @@ class Module:
     def name(self, node: cst.CSTNode | None) -> str | None:
         """The full name of an expression, or of what a call calls: `numpy.random.rand`, `builtins.sorted`.
         None for what is neither imported nor a built-in."""
-        base = node = node.func if isinstance(node, cst.Call) else node
+        dotted = base = node.func if isinstance(node, cst.Call) else node
         while isinstance(base, cst.Attribute):
             base = base.value
-        found = self._qualified.get(node, ()) if isinstance(base, cst.Name) else ()
+        found = self._qualified.get(dotted, ()) if dotted is not None and isinstance(base, cst.Name) else ()
         return _only(found() if callable(found) else found)
 
     def scope(self, node: cst.CSTNode) -> Scope:
@@ -178,12 +205,32 @@ class Module:
             and _only(self.scope(each.statement).get_qualified_names_for(each.local)) == dotted
         ]
 
+    def spelled(self, dotted: str, user: cst.CSTNode | None = None) -> Spelling | None:
+        """How a full name can be written here, where `user` stands, by the imports that the module has.
+
+        Without a user, an import at the top of the module is preferred to one in a function.
+        """
+        parts = dotted.split(".")
+        for length in range(len(parts), 0, -1):
+            found = [
+                (inner is not None, each)
+                for each in self.given_by(".".join(parts[:length]))
+                if (inner := self.function(each.statement)) is None
+                or user is None
+                or self.inside(user, inner)
+            ]
+            for _, best in sorted(found, key=lambda pair: pair[0])[:1]:
+                return Spelling(".".join([best.local, *parts[length:]]), best.statement)
+        return None
+
     def free(self, *wishes: str) -> str:
         """The first of these names that the module does not use, for a new variable."""
-        taken = {node.value for node in self.find(cst.Name) if not self.is_label(node)}
-        taken |= {each.local for each in self.imports}
-        numbered = (f"{wishes[0]}_{number}" for number in range(2, len(taken) + 3))
-        return next(wish for wish in (*wishes, *numbered) if wish not in taken)
+        numbered = (f"{wishes[0]}_{number}" for number in count(2))
+        return next(filter(self.is_free, chain(wishes, numbered)))
+
+    def is_free(self, name: str) -> bool:
+        used = any(node.value == name and not self.is_label(node) for node in self.find(cst.Name))
+        return not used and all(each.local != name for each in self.imports)
 
     def is_label(self, node: cst.Name) -> bool:
         """Whether a name is that of an attribute or an argument, or part of an import."""
@@ -195,19 +242,14 @@ class Module:
     def _imports(self) -> Iterator[Import]:
         for node in self.find(cst.Import):
             for alias in node.names:
-                local = alias.evaluated_alias or alias.evaluated_name.partition(".")[0]
-                yield self._import(local, alias.evaluated_name if alias.evaluated_alias else local, node)
+                local = alias.evaluated_alias or root(alias.evaluated_name)
+                dotted = alias.evaluated_name if alias.evaluated_alias else local
+                yield Import(local, dotted, self.statement(node))
         for origin in self.find(cst.ImportFrom):
-            names = () if isinstance(origin.names, cst.ImportStar) or origin.relative else origin.names
-            for alias in names:
-                package = cst.helpers.get_full_name_for_node(origin.module or origin)
-                dotted = f"{package}.{alias.evaluated_name}"
-                yield self._import(alias.evaluated_alias or alias.evaluated_name, dotted, origin)
-
-    def _import(self, local: str, dotted: str, node: cst.CSTNode) -> Import:
-        statement = self.statement(node)
-        assert statement is not None
-        return Import(local, dotted, statement)
+            known = origin.module is not None and not origin.relative
+            for alias in origin.names if known and not isinstance(origin.names, cst.ImportStar) else ():
+                dotted = f"{self.code(origin.module)}.{alias.evaluated_name}"
+                yield Import(alias.evaluated_alias or alias.evaluated_name, dotted, self.statement(origin))
 
     def _does_something(self) -> bool:
         """Whether a file is a program rather than a module for others: it acts when it is run."""

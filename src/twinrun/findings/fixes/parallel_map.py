@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import Change, Changes, Draft, add_argument, replace, unpacks
+from twinrun.findings.fixes.changes import (
+    Changes,
+    Draft,
+    add_argument,
+    name_argument,
+    replace,
+    the_only,
+    unpacks,
+)
 from twinrun.findings.fixes.element_seeds import (
     Mapped,
     mapped_functions,
     seed_name,
     seeds_passed_in,
-    tensorflow_name,
 )
-from twinrun.findings.fixes.module import LOOPS, Function, Module, called_name
+from twinrun.findings.fixes.module import LOOPS, Function, Module, Unsure, called_name, require, sure
 from twinrun.knowledge import Kind, is_kind
 
 
@@ -57,46 +66,33 @@ STATELESS: dict[str, Stateless] = {
 }
 
 
-def stateless(module: Module, line: int) -> Draft | None:
+def stateless(module: Module, line: int) -> Draft:
     """Rewrite the map at this line, or the one whose function holds this line."""
-    seed = seed_name(module)
     maps, here = mapped_functions(module), module.statement_at(line)
-    rewritten: list[Changes] = []
+    note = "draw with stateless ops, from a seed per element; the map stays parallel"
     for nearest in (
         [mapped for mapped in maps if module.name_line(mapped.call) == line],
-        [mapped for mapped in maps if here is not None and module.statement(mapped.call) is here],
+        [mapped for mapped in maps if module.statement(mapped.call) is here],
         [mapped for mapped in maps if module.spans(mapped.function, line)],
     ):
-        rewritten = rewritten or [found for mapped in nearest if (found := _rewritten(module, mapped, seed))]
-    if len(rewritten) != 1:
-        return None
-    note = "draw with stateless ops, from a seed per element; the map stays parallel"
-    return Draft(rewritten[0], note, safe=True)
+        with suppress(Unsure):
+            return Draft(the_only(partial(_rewritten, module), nearest), note, safe=True)
+    raise Unsure
 
 
-def _rewritten(module: Module, mapped: Mapped, seed: str) -> Changes | None:
-    draws = _stateless_draws(module, mapped.function, seed)
-    passed = seeds_passed_in(module, mapped, seed) if draws else None
-    return (*passed, *draws) if passed and draws else None
-
-
-def _stateless_draws(module: Module, function: Function, seed: str) -> Changes | None:
-    """Changes that make every draw of a function stateless; None when there is one that cannot be."""
-    changes: list[Change] = []
-    number = 0
-    for call in module.find(cst.Call, function):
+def _rewritten(module: Module, mapped: Mapped) -> Changes:
+    seed = seed_name(module)
+    draws: list[Changes] = []
+    for call in module.find(cst.Call, mapped.function):
         op = _op(module, call)
         if op is None:
-            if _draws_otherwise(module, call, function):
-                return None
+            require(not _draws_otherwise(module, call, mapped.function))
             continue
-        once = module.outer(call, *LOOPS, cst.FunctionDef, cst.Lambda) is function
-        own = _stateless_call(module, call, op, f"({seed}, {number})") if once else None
-        if own is None:
-            return None
-        changes += own
-        number += 1
-    return tuple(changes)
+        # In a loop, one seed would serve several draws.
+        require(module.outer(call, *LOOPS, cst.FunctionDef, cst.Lambda) is mapped.function)
+        draws.append(_stateless_call(module, call, op, f"({seed}, {len(draws)})"))
+    require(draws)
+    return sum(draws, seeds_passed_in(module, mapped, seed))
 
 
 def _op(module: Module, call: cst.Call) -> Stateless | None:
@@ -132,21 +128,13 @@ def _draws(module: Module, call: cst.Call) -> bool:
     return is_kind(module.name(call), Kind.DRAW, Kind.GENERATOR, Kind.SEED)
 
 
-def _stateless_call(module: Module, call: cst.Call, op: Stateless, seed: str) -> Changes | None:
-    tensorflow = tensorflow_name(module, call)
+def _stateless_call(module: Module, call: cst.Call, op: Stateless, seed: str) -> Changes:
     by_position = [arg for arg in call.args if arg.keyword is None]
-    if tensorflow is None or unpacks(call) or len(by_position) > len(op.parameters):
-        return None
-    changes = [replace(call.func, f"{tensorflow}.{op.path}")]
-    names = {arg: name for name, arg in zip(op.parameters, by_position, strict=False)}
+    require(not unpacks(call) and len(by_position) <= len(op.parameters))
+    names = dict(zip(by_position, op.parameters, strict=False))
+    named = [name_argument(arg, names[arg]) for arg in by_position[op.kept :]]
     names |= {arg: arg.keyword.value for arg in call.args if arg.keyword is not None}
-    for arg in by_position[op.kept :]:
-        changes.append(Change(arg, _named(names[arg])))
     seeds = [arg.value for arg, name in names.items() if name == "seed"]
-    changes.append(replace(seeds[0], seed) if seeds else add_argument(call, f"seed={seed}"))
-    return tuple(changes)
-
-
-def _named(name: str):  # type: ignore[no-untyped-def]
-    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    return lambda arg: arg.with_changes(keyword=cst.Name(name), equal=equal)
+    seeded = replace(seeds[0], seed) if seeds else add_argument(call, f"seed={seed}")
+    function = sure(module.spelled(f"tensorflow.{op.path}", call)).text
+    return (replace(call.func, function), *named, seeded)

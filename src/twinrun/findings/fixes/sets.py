@@ -1,12 +1,13 @@
 """The order of a set, and values of `hash()` (TW301): sort the set where its order is used."""
 
+# mypy: disable-error-code="type-abstract"
 from __future__ import annotations
 
 import libcst as cst
 
 from twinrun.findings.fixes.changes import Draft, replace, sort, wrap
 from twinrun.findings.fixes.imports import imported
-from twinrun.findings.fixes.module import Module, called_name, only_statement
+from twinrun.findings.fixes.module import Module, called_name, only_statement, require
 from twinrun.knowledge import SET_METHODS, Kind, is_kind, known_method
 
 _OPERATORS = (cst.BitOr, cst.BitAnd, cst.Subtract, cst.BitXor)
@@ -14,7 +15,7 @@ _TEXT_METHODS = {"lower", "upper", "strip", "title", "casefold", "replace"}
 _SPLITS = {"split", "rsplit", "splitlines"}
 
 
-def sorted_iteration(module: Module, line: int) -> Draft | None:
+def sorted_iteration(module: Module, line: int) -> Draft:
     """Sort the set whose order is used at this line, or the one that is made here and used later."""
     sets = [
         node
@@ -128,16 +129,12 @@ def _calls(node: cst.BaseExpression, methods: set[str]) -> bool:
     )
 
 
-def _stable_hash(module: Module, line: int) -> Draft | None:
+def _stable_hash(module: Module, line: int) -> Draft:
     """`hash(name)` becomes a checksum that is the same in every process. Its values are other ones, and lie
     between 0 and 2**32, so it is not applied unseen."""
-    calls = [
-        call for call in module.calls_at(line) if module.name(call) == "builtins.hash" and len(call.args) == 1
-    ]
-    zlib = imported(module, "zlib") if len(calls) == 1 else None
-    if zlib is None:
-        return None
-    name, changes = zlib
-    call = calls[0]
-    changes += (wrap(call.args[0].value, "str({it}).encode()"), replace(call.func, f"{name}.crc32"))
-    return Draft(changes, "a checksum that is the same in every process", safe=False)
+    calls = [each for each in module.calls_at(line) if module.name(each) == "builtins.hash"]
+    require(len(calls) == 1 and len(calls[0].args) == 1)
+    name, changes = imported(module, "zlib")
+    hashed = wrap(calls[0].args[0].value, "str({it}).encode()")
+    checksum = replace(calls[0].func, f"{name}.crc32")
+    return Draft((*changes, hashed, checksum), "a checksum that is the same in every process", safe=False)
