@@ -14,7 +14,7 @@ from proposing import program
 
 from twinrun.findings.fixes import Fix, as_diff, combined, propose
 from twinrun.findings.fixes.diff import file_diff
-from twinrun.findings.fixes.fix import Edit, apply
+from twinrun.findings.fixes.fix import Edit, apply, edits_between
 from twinrun.findings.fixes.fixers import FIXERS
 
 SOURCE = program(
