@@ -17,15 +17,15 @@ if TYPE_CHECKING:  # importing typing at run time takes longer than all the rest
 __version__ = "0.1.0"
 
 _HOMES = {
-    "pin": "twinrun.controls.pin",
-    "pinned": "twinrun.controls.pin",
-    "probe": "twinrun.launch.probe",
+    "pin": "twinrun.twin.pin",
+    "pinned": "twinrun.twin.pin",
+    "probe": "twinrun.twin.probe",
     "check": "twinrun.api",
     "compare": "twinrun.api",
-    "audit": "twinrun.adapters.tensorflow.data",
-    "repeatable": "twinrun.adapters.tensorflow.data",
-    "data_fingerprint": "twinrun.adapters.tensorflow.data",
-    "element_rng": "twinrun.adapters.tensorflow.data",
+    "audit": "twinrun.frameworks.tensorflow.data",
+    "repeatable": "twinrun.frameworks.tensorflow.data",
+    "data_fingerprint": "twinrun.frameworks.tensorflow.data",
+    "element_rng": "twinrun.frameworks.tensorflow.data",
 }
 
 __all__ = ["__version__", *_HOMES]

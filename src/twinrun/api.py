@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from twinrun.compare.contract import parse_contract
+from twinrun.comparison.contract import parse_contract
 from twinrun.errors import UsageError
 from twinrun.launch.check import run_check
 from twinrun.launch.options import CheckOptions
@@ -59,7 +59,7 @@ def check(
 
 def compare(a: str | Path, b: str | Path, contract: str = "bitwise") -> CheckResult:
     """Compare two recordings."""
-    from twinrun.compare.recordings import compare_recordings
+    from twinrun.comparison.recordings import compare_recordings
 
     return compare_recordings(Path(a), Path(b), parse_contract(contract))
 
@@ -76,12 +76,12 @@ def _as_program(function: Callable[[], Any]) -> tuple[str, tuple[str, ...]]:
     file = getattr(sys.modules.get(str(module)), "__file__", None)
     levels = str(module).count(".") + (Path(file or "").stem == "__init__")
     root = str(Path(file).resolve().parents[levels]) if file else ""
-    return "twinrun.launch.call", (str(module), name, root)
+    return "twinrun.twin.call", (str(module), name, root)
 
 
 def _pin(pin: int | str | bool | None) -> Any:
     if pin is None or pin is False:
         return None
-    from twinrun.controls.request import PinRequest
+    from twinrun.protocol.pin import PinRequest
 
     return PinRequest.parse("" if pin is True else str(pin))

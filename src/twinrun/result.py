@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from twinrun.compare.frames import Difference
-from twinrun.compare.tensors import Distance
+from twinrun.comparison.frames import Difference
+from twinrun.comparison.tensors import Distance
 from twinrun.errors import BadResult
 from twinrun.findings.finding import Finding
 

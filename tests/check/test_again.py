@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from twinrun.launch.again import changed_inputs, lacked, racing, reads_clock, shared_inputs
+from twinrun.launch.second_looks import changed_inputs, lacked, racing, reads_clock, shared_inputs
 
 
 def twin(**facts: Any) -> dict[str, Any]:

@@ -219,7 +219,7 @@ def test_the_interpreter_is_the_one_that_twinrun_runs_under(tmp_path: Path) -> N
 
 
 def test_twins_share_a_gpu_where_there_is_one(tmp_path: Path) -> None:
-    from twinrun.launch.twin import _shared_gpu
+    from twinrun.launch.twin_process import _shared_gpu
 
     (tmp_path / "nvidia0").touch()
     there, nowhere = (tmp_path / "nvidia0",), (tmp_path / "nothing",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from twinrun.controls.catalogue import CATALOGUE, NAMES, actions
+from twinrun.sources.controls import CATALOGUE, NAMES, actions
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "controls.md"
 

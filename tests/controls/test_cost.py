@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from twinrun.controls.cost import TOGETHER, CannotMeasure, CostOptions, CostReport, Round, summarise, warm_up
+from twinrun.launch.cost import TOGETHER, CannotMeasure, CostOptions, CostReport, Round, summarise, warm_up
 from twinrun.launch.program import Program
 
 PROGRAM = Path(__file__).parent.parent / "programs" / "controls" / "dear.py"

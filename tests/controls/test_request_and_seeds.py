@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinrun.controls.catalogue import NAMES
-from twinrun.controls.hashing import string_hash
-from twinrun.controls.launch import launch_environment
-from twinrun.controls.request import PinRequest
-from twinrun.controls.seeds import derive, keras_seed
-from twinrun.controls.streams import numpy_position, python_position
+from twinrun.sources.controls import NAMES
+from twinrun.sources.hashing import string_hash
+from twinrun.twin.pinning import launch_environment
+from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.seeds import derive, keras_seed
+from twinrun.sources.streams import numpy_position, python_position
 from twinrun.errors import UsageError
 
 seeds = st.integers(0, 2**64 - 1)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from twinrun.adapters.tensorflow.data.fingerprint import ElementDigest, data_fingerprint, element_digest
+from twinrun.frameworks.tensorflow.data.fingerprint import ElementDigest, data_fingerprint, element_digest
 
 ARRAYS = arrays.arrays(
     st.sampled_from(
@@ -57,7 +57,7 @@ def test_data_that_is_added_or_taken_away_is_other_data(elements: list[Any], mor
 
 def test_importing_the_package_imports_no_framework() -> None:
     code = (
-        "import sys, twinrun.adapters.tensorflow.data as data\n"
+        "import sys, twinrun.frameworks.tensorflow.data as data\n"
         "data.element_rng(1, seed=2), data.data_fingerprint([1, 2]), data.note_sites, data.audit, data.repeatable\n"
         "print([name for name in ('tensorflow', 'keras') if name in sys.modules])"
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from twinrun.compare.frames import Difference
-from twinrun.diagnose.candidates import candidates
+from twinrun.comparison.frames import Difference
+from twinrun.diagnose.suspects import candidates
 from twinrun.diagnose.evidence import Evidence, side_by_side
 from twinrun.diagnose.source import Source
 from twinrun.launch.program import Program

@@ -11,7 +11,7 @@ from typing import Any
 RUNNER = """
 import json, runpy, sys
 from types import SimpleNamespace
-from twinrun.launch import ledger
+from twinrun.twin import ledger_install as ledger
 settings = json.loads(sys.argv[2])
 spec = SimpleNamespace(experiment=settings, varied={})
 sys.path.insert(0, sys.argv[1].rpartition("/")[0])

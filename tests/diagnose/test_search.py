@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinrun.compare.frames import Difference
-from twinrun.diagnose.candidate import Candidate
+from twinrun.comparison.frames import Difference
+from twinrun.diagnose.suspect import Candidate
 from twinrun.diagnose.evidence import Evidence
 from twinrun.diagnose.experiments import Trial
 from twinrun.diagnose.search import Search

@@ -288,7 +288,7 @@ def test_a_machine_with_a_driver_and_no_library_to_ask_it_says_so(tmp_path: Path
 
 
 def test_the_accelerator_s_libraries_are_read_from_what_is_mapped(tmp_path: Path) -> None:
-    from twinrun.adapters.tensorflow.describe import loaded_libraries
+    from twinrun.frameworks.tensorflow.describe import loaded_libraries
 
     maps = tmp_path / "maps"
     start = "7f00-7f01 r-xp 00000000 08:01 123 "

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinrun.compare.contract import BITWISE, parse_contract
-from twinrun.compare.frames import differences, first_to_blame
-from twinrun.compare.recordings import compare_recordings
+from twinrun.comparison.contract import BITWISE, parse_contract
+from twinrun.comparison.frames import differences, first_to_blame
+from twinrun.comparison.recordings import compare_recordings
 from twinrun.errors import BadRecording
-from twinrun.launch.channel import FRAME, Channel, pair
+from twinrun.protocol.channel import FRAME, Channel, pair
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest
 from twinrun.recording.store import WHOLE_FRAMES, Reader, Writer

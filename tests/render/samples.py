@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from twinrun.compare.frames import Difference
-from twinrun.compare.tensors import Distance
+from twinrun.comparison.frames import Difference
+from twinrun.comparison.tensors import Distance
 from twinrun.findings.finding import Finding
 from twinrun.result import CheckResult
 

@@ -13,7 +13,7 @@ from typing import Any
 from twinrun.findings.finding import Finding
 from twinrun.launch.lockstep import advance
 from twinrun.launch.program import Program
-from twinrun.launch.twin import Twin, ending
+from twinrun.launch.twin_process import Twin, ending
 
 STEPS = 3  # by then the pipelines of a training loop are built
 LONGEST = 60.0  # seconds; what was built by then is audited

@@ -9,9 +9,9 @@ import numpy as np
 
 from twinrun.baselines.baseline import SHORT, Baseline, Row
 from twinrun.baselines.observed import Observed, Place, place, sample
-from twinrun.compare.contract import Contract, parse_contract
-from twinrun.compare.frames import Difference
-from twinrun.compare.tensors import distance
+from twinrun.comparison.contract import Contract, parse_contract
+from twinrun.comparison.frames import Difference
+from twinrun.comparison.tensors import distance
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED
 

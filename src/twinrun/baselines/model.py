@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from twinrun.baselines.observed import InMemory, Observed, Place, samples_of
-from twinrun.compare.contract import parse_contract
+from twinrun.comparison.contract import parse_contract
 from twinrun.environment.capture import capture
 from twinrun.errors import UsageError
 from twinrun.recording.digest import digest_array

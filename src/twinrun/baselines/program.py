@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from twinrun.baselines.observed import Observed, Place, from_recording, place, samples_of
-from twinrun.compare.contract import Contract
+from twinrun.comparison.contract import Contract
 from twinrun.launch.check import run_check
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, RunResult, run_once
-from twinrun.launch.twin import Twin
+from twinrun.launch.twin_process import Twin
 from twinrun.recording.dump import read_dump
 from twinrun.recording.frame import Frame
 from twinrun.result import REPEATS, UNDECIDED, CheckResult

@@ -234,7 +234,7 @@ def _take_over(given: dict[str, Any], known: list[Any]) -> None:
 
 def _running(given: dict[str, Any], contract: str) -> Running:
     from twinrun.baselines.program import Running
-    from twinrun.compare.contract import parse_contract
+    from twinrun.comparison.contract import parse_contract
 
     return Running(
         program=the_program(tuple(given["program"]), given["module"]),

@@ -106,7 +106,7 @@ def checked(
     **_: Any,  # how to show it, which is not the check's own business
 ) -> CheckResult:
     from twinrun.cli.progress import screen
-    from twinrun.compare.contract import parse_contract
+    from twinrun.comparison.contract import parse_contract
     from twinrun.diagnose.diagnosis import check_and_diagnose
     from twinrun.launch.check import run_check
     from twinrun.launch.options import CheckOptions

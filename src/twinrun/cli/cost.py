@@ -13,7 +13,7 @@ from twinrun.cli.options import RunningVerb, program_arguments, seconds, the_pin
 from twinrun.errors import UsageError
 
 if TYPE_CHECKING:
-    from twinrun.controls.cost import CostReport
+    from twinrun.launch.cost import CostReport
 
 
 @click.command(cls=RunningVerb)
@@ -46,7 +46,7 @@ def cost(
     Every pinned run stands between two plain ones, and is compared with them; the first quarter of the steps
     of each is left out as warm-up. The whole takes as long as rounds x (2 x (controls + 1) + 1) runs of that
     many steps."""
-    from twinrun.controls.cost import CostOptions, measure
+    from twinrun.launch.cost import CostOptions, measure
 
     chosen = _chosen(controls)
     options = CostOptions(
@@ -66,7 +66,7 @@ def cost(
 
 
 def _chosen(controls: str | None) -> tuple[str, ...] | None:
-    from twinrun.controls.catalogue import NAMES
+    from twinrun.sources.controls import NAMES
 
     if controls is None:
         return None

@@ -31,8 +31,8 @@ def diff(
 
     Exit codes: 0 repeats, 1 diverges, 2 could not judge.
     """
-    from twinrun.compare.contract import parse_contract
-    from twinrun.compare.recordings import compare_recordings
+    from twinrun.comparison.contract import parse_contract
+    from twinrun.comparison.recordings import compare_recordings
     from twinrun.render import write_result
 
     result = compare_recordings(Path(a), Path(b), parse_contract(contract))

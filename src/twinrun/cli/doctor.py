@@ -15,7 +15,7 @@ import click
 from twinrun.cli.options import RunningVerb, program_arguments, seconds, the_pin, the_program
 
 if TYPE_CHECKING:
-    from twinrun.controls.doctor import Examination
+    from twinrun.launch.doctor import Examination
 
 _WIDTH = 110
 
@@ -42,7 +42,7 @@ def doctor(
     With a PROGRAM: in its own process, after its imports, its own settings and its first training step.
     Without: in a bare process of this machine. Exits 2 when --pin=strict asks for what is not there.
     """
-    from twinrun.controls.doctor import examine_machine, examine_program
+    from twinrun.launch.doctor import examine_machine, examine_program
 
     request = the_pin(pin)
     if program or module:

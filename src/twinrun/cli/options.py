@@ -215,6 +215,6 @@ def the_program(program: tuple[str, ...], module: str | None) -> Program:
 def the_pin(text: str | None) -> Any:
     if text is None:
         return None
-    from twinrun.controls.request import PinRequest
+    from twinrun.protocol.pin import PinRequest
 
     return PinRequest.parse("" if text == "default" else text)

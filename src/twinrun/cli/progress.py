@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from twinrun.launch.options import Screen
 
 if TYPE_CHECKING:
-    from twinrun.compare.judge import Judge
-    from twinrun.launch.twin import Twin
+    from twinrun.comparison.judge import Judge
+    from twinrun.launch.twin_process import Twin
 
 
 def screen(quiet: bool) -> Screen:

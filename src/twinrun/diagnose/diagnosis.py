@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from twinrun.diagnose.candidates import candidates
 from twinrun.diagnose.evidence import Evidence, evidence_of
 from twinrun.diagnose.experiments import MARGIN, Laboratory
 from twinrun.diagnose.search import Search
 from twinrun.diagnose.source import Source
+from twinrun.diagnose.suspects import candidates
 from twinrun.diagnose.variations import blame_variation
 from twinrun.findings.finding import Finding
 from twinrun.launch.check import run_check

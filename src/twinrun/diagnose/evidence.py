@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from twinrun.compare.frames import Difference
-from twinrun.launch.twin import Twin
+from twinrun.comparison.frames import Difference
+from twinrun.launch.twin_process import Twin
 from twinrun.recording.frame import PHASES
 from twinrun.result import CheckResult
 

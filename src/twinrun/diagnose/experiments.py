@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from twinrun.diagnose.candidate import Candidate, combined
 from twinrun.diagnose.evidence import Evidence, Traces, evidence_of, op_traces
 from twinrun.diagnose.places import relative
+from twinrun.diagnose.suspect import Candidate, combined
 from twinrun.launch.check import run_check
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.vary import NO_VARIATION, Variation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twinrun.diagnose.candidate import Candidate
 from twinrun.diagnose.evidence import Evidence, Row, differs, one
 from twinrun.diagnose.places import by_library, by_own_road, place, site
+from twinrun.diagnose.suspect import Candidate
 
 _SOURCES = (
     ("generator", "TW103", "a random generator is made without a seed"),

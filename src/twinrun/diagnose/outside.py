@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from twinrun.diagnose.candidate import Candidate
 from twinrun.diagnose.evidence import Evidence, differs, one
 from twinrun.diagnose.places import relative, site
 from twinrun.diagnose.source import Place, Source
+from twinrun.diagnose.suspect import Candidate
 
 
 def candidates(evidence: Evidence, source: Source) -> Iterator[Candidate]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from twinrun.diagnose.candidate import Site
 from twinrun.diagnose.evidence import Row
+from twinrun.diagnose.suspect import Site
 
 # Libraries through which a user's own line draws or looks outside: the line is to blame as if it had done it itself.
 OWN_ROADS = (

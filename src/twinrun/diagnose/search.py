@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from twinrun.diagnose.candidate import Candidate
 from twinrun.diagnose.evidence import Evidence
 from twinrun.diagnose.experiments import Trial
 from twinrun.diagnose.ops import first_culprit
+from twinrun.diagnose.suspect import Candidate
 from twinrun.diagnose.wording import finding_of, op_finding
 from twinrun.findings.finding import Finding
 from twinrun.recording.frame import PHASES

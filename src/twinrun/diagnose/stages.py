@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twinrun.diagnose.candidate import Candidate
 from twinrun.diagnose.evidence import Evidence, Row, one
 from twinrun.diagnose.places import relative
+from twinrun.diagnose.suspect import Candidate
 
 _RANDOM = ("tf-random", "tf-generator", "keras-draw")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twinrun.diagnose.candidate import Candidate
 from twinrun.diagnose.evidence import Evidence, Row, differs, one
 from twinrun.diagnose.places import by_library, by_own_road, place, site
+from twinrun.diagnose.suspect import Candidate
 
 _KINDS = ("keras-seed", "tf-random", "numpy", "python-random", "shuffle")
 _STREAM_OF = {"python-random": "python-random", "keras-seed": "python-random", "numpy": "numpy",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from twinrun.diagnose.candidate import Candidate
 from twinrun.diagnose.evidence import Evidence, Row, differs, one
 from twinrun.diagnose.experiments import Laboratory, Trial
 from twinrun.diagnose.ops import first_culprit
 from twinrun.diagnose.places import relative
 from twinrun.diagnose.source import Source
+from twinrun.diagnose.suspect import Candidate
 from twinrun.diagnose.wording import finding_of
 from twinrun.findings.finding import Finding
 from twinrun.launch.vary import TIME_OF_DAY, Variation

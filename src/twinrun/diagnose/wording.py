@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from twinrun.compare.frames import Difference
-from twinrun.diagnose.candidate import Candidate
+from twinrun.comparison.frames import Difference
 from twinrun.diagnose.ops import Culprit
 from twinrun.diagnose.places import relative
+from twinrun.diagnose.suspect import Candidate
 from twinrun.findings.catalogue import finding, lookup
 from twinrun.findings.finding import Finding
 

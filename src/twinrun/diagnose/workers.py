@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twinrun.diagnose.candidate import Candidate
 from twinrun.diagnose.evidence import Evidence, Row, one
 from twinrun.diagnose.places import place, relative, site
 from twinrun.diagnose.source import Source
+from twinrun.diagnose.suspect import Candidate
 
 _IN_ORDER = "take the results in the order in which the work was given out: {instead}"
 _INSTEAD = {

@@ -15,7 +15,7 @@ from twinrun.environment.key import key_of
 from twinrun.environment.secrets import mask
 
 # The module whose presence says that a framework is in use, and the adapter that describes it.
-DESCRIBERS = {"tensorflow": "twinrun.adapters.tensorflow.describe"}
+DESCRIBERS = {"tensorflow": "twinrun.frameworks.tensorflow.describe"}
 
 
 def capture(

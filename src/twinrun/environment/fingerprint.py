@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from twinrun.compare.ulp import is_float, ulp_distance
+from twinrun.comparison.ulp import is_float, ulp_distance
 from twinrun.environment.environment import Environment
 from twinrun.errors import BadRecording
 

@@ -18,7 +18,7 @@ from twinrun.environment.fingerprint import Fingerprint, Probe, probe_from_json
 from twinrun.errors import NotComparable
 
 # The framework and the adapter that runs the probes with it.
-PROBERS = {"tensorflow": "twinrun.adapters.tensorflow.fingerprint"}
+PROBERS = {"tensorflow": "twinrun.frameworks.tensorflow.numeric_fingerprint"}
 MOST_DEATHS = 20
 
 

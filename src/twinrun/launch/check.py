@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from twinrun.controls.refusal import without_refused
-from twinrun.launch.again import one_after_the_other, provoked
+from twinrun.launch.folders import new_folder
 from twinrun.launch.options import CheckOptions, Held, Screen
-from twinrun.launch.place import new_folder
 from twinrun.launch.round import Round
+from twinrun.launch.second_looks import one_after_the_other, provoked
 from twinrun.result import CheckResult
+from twinrun.twin.refusal import without_refused
 
 
 def run_check(

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from twinrun.compare.contract import BITWISE, Contract
-from twinrun.compare.judge import Judge
+from twinrun.comparison.contract import BITWISE, Contract
+from twinrun.comparison.judge import Judge
 from twinrun.launch.program import Program
-from twinrun.launch.twin import Twin
+from twinrun.launch.twin_process import Twin
 from twinrun.launch.vary import NO_VARIATION, Variation
 
 

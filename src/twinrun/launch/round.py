@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from twinrun.compare.frames import STEP_COUNT, Difference
-from twinrun.compare.judge import Judge
-from twinrun.controls.outcome import noticed, refusals, remarks, strictly_missing
+from twinrun.comparison.frames import STEP_COUNT, Difference
+from twinrun.comparison.judge import Judge
 from twinrun.launch.lockstep import Outcome, advance
 from twinrun.launch.options import CheckOptions, Held, Screen
+from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.recorded import RecordedTwin
 from twinrun.launch.stdin import StdinCopy
-from twinrun.launch.twin import Twin, ending
+from twinrun.launch.twin_process import Twin, ending
 from twinrun.recording.frame import Frame
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
 
@@ -52,7 +52,7 @@ class Round:
         options = self.options
         environment: dict[str, str] = {}
         if options.pin is not None:
-            from twinrun.controls.launch import launch_environment
+            from twinrun.twin.pinning import launch_environment
 
             environment.update(launch_environment(options.pin))
         varied = options.variation.for_twin(number)

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from twinrun.controls.outcome import noticed, refusals, remarks, strictly_missing
-from twinrun.controls.refusal import without_refused
 from twinrun.findings.finding import Finding
+from twinrun.launch.folders import new_folder
 from twinrun.launch.lockstep import advance
 from twinrun.launch.options import Screen
-from twinrun.launch.place import new_folder
+from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
-from twinrun.launch.twin import Twin, ending
+from twinrun.launch.twin_process import Twin, ending
 from twinrun.launch.vary import NO_VARIATION, Variation
 from twinrun.recording.frame import Frame
+from twinrun.twin.refusal import without_refused
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _run(
 ) -> RunResult:
     environment: dict[str, str] = {}
     if options.pin is not None:
-        from twinrun.controls.launch import launch_environment
+        from twinrun.twin.pinning import launch_environment
 
         environment.update(launch_environment(options.pin))
     varied = options.variation.for_twin(1)
@@ -94,8 +94,8 @@ def _run(
         pin=options.pin.as_json() if options.pin is not None else None,
     )  # fmt: skip
     try:
-        from twinrun.compare.contract import BITWISE
-        from twinrun.compare.judge import Judge
+        from twinrun.comparison.contract import BITWISE
+        from twinrun.comparison.judge import Judge
 
         judge = Judge(BITWISE, [twin])
         screen.twins([twin])

@@ -94,10 +94,10 @@ def parse_variation(text: str | None) -> Variation:
 def install(settings: dict[str, str]) -> None:
     """Inside a twin, before the program starts."""
     if settings.get("fileorder") == "reversed":
-        from twinrun.launch.fileorder import reverse_listings
+        from twinrun.sources.file_listing import reverse_listings
 
         reverse_listings()
     if settings.get("load") == "busy":
-        from twinrun.launch.load import keep_a_core_busy
+        from twinrun.sources.load import keep_a_core_busy
 
         keep_a_core_busy()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twinrun import __version__
-from twinrun.compare.frames import Difference
+from twinrun.comparison.frames import Difference
 from twinrun.recording.frame import EVIDENCE, PHASES
 from twinrun.render.chart import growth_chart
 from twinrun.render.excerpt import excerpt

@@ -12,7 +12,7 @@ from twinrun.findings.finding import Finding
 from twinrun.result import DIVERGES, REPEATS, CheckResult
 
 if TYPE_CHECKING:
-    from twinrun.compare.frames import Difference
+    from twinrun.comparison.frames import Difference
     from twinrun.launch.run import RunResult
 
 _COLOURS = {"repeats": "32", "diverges": "31", "undecided": "33", "bold": "1", "dim": "2"}

@@ -20,10 +20,10 @@ from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.framework import config
 
 import twinrun
-from twinrun.adapters.tensorflow.data import sites
-from twinrun.adapters.tensorflow.data.graph import argument, read
-from twinrun.adapters.tensorflow.data.lift import lift
-from twinrun.adapters.tensorflow.data.written import tensorflows_graph
+from twinrun.frameworks.tensorflow.data import sites
+from twinrun.frameworks.tensorflow.data.graph import argument, read
+from twinrun.frameworks.tensorflow.data.lift import lift
+from twinrun.frameworks.tensorflow.data.written import tensorflows_graph
 
 D = tf.data.Dataset
 sites.note_sites()
@@ -216,7 +216,7 @@ def a_seed_that_comes_after_the_pipeline_is_found_to_be_too_late() -> None:
 
 
 def in_a_process_watched_from_its_start_an_unseeded_python_stream_is_known() -> None:
-    from twinrun.controls.session import current
+    from twinrun.twin.pins import current
 
     ds = D.range(9).map(lambda x: tf.py_function(pipelines.jittered, [tf.cast(x, tf.float64)], tf.float64))
     assert twinrun.audit(ds).findings == ()  # here nobody knows

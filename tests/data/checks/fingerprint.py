@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import twinrun
-from twinrun.adapters.tensorflow.data.fingerprint import CannotFingerprint, ElementDigest, element_digest
+from twinrun.frameworks.tensorflow.data.fingerprint import CannotFingerprint, ElementDigest, element_digest
 from twinrun.errors import UsageError
 
 D = tf.data.Dataset

@@ -71,7 +71,7 @@ def element_rng_gives_each_element_of_a_loader_its_own_numbers() -> None:
 
 
 def one_worker_is_found_only_while_numpy_is_not_seeded() -> None:
-    from twinrun.adapters.tensorflow.data.seeding import numpy_is_seeded
+    from twinrun.frameworks.tensorflow.data.seeding import numpy_is_seeded
 
     if not numpy_is_seeded():
         assert _codes(Noisy()) == ["TW102"]
@@ -137,7 +137,7 @@ class Old(tf_keras.utils.Sequence):
 
 
 def loaders_of_tf_keras_are_read_with_what_fit_is_told() -> None:
-    from twinrun.adapters.tensorflow.data import watch
+    from twinrun.frameworks.tensorflow.data import watch
 
     assert _codes(Old(), workers=2) == ["TW205"]
     flips = tf_keras.preprocessing.image.ImageDataGenerator(horizontal_flip=True)
@@ -162,7 +162,7 @@ def loaders_of_tf_keras_are_read_with_what_fit_is_told() -> None:
 
 
 def the_watch_collects_what_a_program_trains_on() -> None:
-    from twinrun.adapters.tensorflow.data import watch
+    from twinrun.frameworks.tensorflow.data import watch
 
     watch.stop_watching()
     watch.watch_datasets()
@@ -187,7 +187,7 @@ def the_watch_collects_what_a_program_trains_on() -> None:
 
 
 def the_watch_sees_a_loop_inside_a_tf_function_and_changes_nothing() -> None:
-    from twinrun.adapters.tensorflow.data import watch
+    from twinrun.frameworks.tensorflow.data import watch
 
     def total(watched: bool) -> tuple[float, list[str]]:
         tf.random.set_seed(4)

@@ -14,12 +14,12 @@ from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.framework import config
 
 import twinrun
-from twinrun.adapters.tensorflow.data import changes, note_sites, set_epoch
-from twinrun.adapters.tensorflow.data.element import restore_global_streams
-from twinrun.adapters.tensorflow.data.lift import NotADataset
-from twinrun.adapters.tensorflow.data.replay import CannotRewrite
-from twinrun.adapters.tensorflow.data.sites import shown_file
-from twinrun.adapters.tensorflow.data.written import tensorflows_graph
+from twinrun.frameworks.tensorflow.data import changes, note_sites, set_epoch
+from twinrun.frameworks.tensorflow.data.element import restore_global_streams
+from twinrun.frameworks.tensorflow.data.lift import NotADataset
+from twinrun.frameworks.tensorflow.data.replay import CannotRewrite
+from twinrun.frameworks.tensorflow.data.sites import shown_file
+from twinrun.frameworks.tensorflow.data.written import tensorflows_graph
 from twinrun.errors import TwinrunError, UsageError
 
 D = tf.data.Dataset
@@ -294,7 +294,7 @@ def a_strategy_can_distribute_a_repeatable_dataset() -> None:
 
 
 def auto_sharded_workers_share_a_repeatable_dataset_out_cleanly() -> None:
-    from twinrun.adapters.tensorflow.data import audit_shards
+    from twinrun.frameworks.tensorflow.data import audit_shards
 
     files = D.list_files(str(pipelines.FOLDER / "part-*.txt")).interleave(
         tf.data.TextLineDataset, cycle_length=4
@@ -304,7 +304,7 @@ def auto_sharded_workers_share_a_repeatable_dataset_out_cleanly() -> None:
 
 
 def streams_that_a_ledger_has_wrapped_are_known_and_redirected_too() -> None:
-    from twinrun.adapters.tensorflow.data.hostcode import host_draws
+    from twinrun.frameworks.tensorflow.data.hostcode import host_draws
 
     restore_global_streams()
     original, noted = np.random.rand, []

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from twinrun.adapters.tensorflow.data import audit_shards, note_sites
-from twinrun.adapters.tensorflow.data.fingerprint import CannotFingerprint
+from twinrun.frameworks.tensorflow.data import audit_shards, note_sites
+from twinrun.frameworks.tensorflow.data.fingerprint import CannotFingerprint
 from twinrun.errors import NotComparable, UsageError
 
 D = tf.data.Dataset

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import config
 
-from twinrun.controls.readback import read_back
+from twinrun.twin.readback import read_back
 
 steps = {}
 

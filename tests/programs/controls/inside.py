@@ -12,7 +12,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework.config import is_op_determinism_enabled
 
 import twinrun
-from twinrun.controls.refusal import explain
+from twinrun.twin.refusal import explain
 from twinrun.errors import TwinrunError
 
 said = {}

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tensorflow.python.framework.config import is_op_determinism_enabled
 
 import twinrun
-from twinrun.controls.readback import read_back
+from twinrun.twin.readback import read_back
 
 
 def slow(number):

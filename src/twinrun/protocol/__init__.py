@@ -1,0 +1,1 @@
+"""The types that both processes, every source and every framework share."""

@@ -1,0 +1,86 @@
+"""Every control as it really is, now, in this process: the state read back, who set it, and what is
+missing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from twinrun.protocol.control import Control, Reading
+from twinrun.protocol.pin import PinRequest
+from twinrun.sources.controls import CATALOGUE, actions
+from twinrun.twin.pins import current
+
+
+def read_back(request: PinRequest | None = None) -> dict[str, dict[str, Any]]:
+    """Each control by name. JSON-able. `request` None: the one in force in this process, if there is one."""
+    request = request if request is not None else current().request
+    return {control.name: _entry(control, request) for control in CATALOGUE}
+
+
+def _entry(control: Control, request: PinRequest | None) -> dict[str, Any]:
+    wanted = control.wanted(request) if request is not None and request.wants(control.name) else None
+    used = control.framework is None or control.framework in sys.modules
+    reading = (
+        _read(control, request) if used else Reading(f"{control.framework} is not imported", "default", True)
+    )
+    ok, why_not = reading.ok, None if reading.ok else reading.why_not
+    refused = current().refused.get(control.name) if wanted is not None else None
+    if refused is not None and reading.set_by != "program":
+        ok, why_not = False, refused
+    return {
+        "state": reading.state,
+        "requested": wanted,
+        "set_by": reading.set_by,
+        "place": reading.place,
+        "protects": control.protects,
+        "ok": ok,
+        "why_not": why_not,
+        "changed": wanted is not None and used and _is_changed(reading, wanted),
+        "used": used,
+        "moment": control.moment,
+        "how": control.how,
+    }
+
+
+def _is_changed(reading: Reading, wanted: Any) -> bool:
+    """By the program's own settings, or by its own call of `twinrun.pin` with another seed."""
+    if reading.set_by == "program":
+        return True
+    state = reading.state
+    return bool(isinstance(wanted, Mapping) and isinstance(state, Mapping) and "seed" in state) and (
+        state["seed"] != wanted.get("seed")
+    )
+
+
+def _read(control: Control, request: PinRequest | None) -> Reading:
+    try:
+        return actions(control).read(request)
+    except Exception as problem:  # what cannot be read is not known to be pinned
+        return Reading("unreadable", "default", False, f"{type(problem).__name__}: {problem}")
+
+
+def shortfalls(readings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What was asked for and is not there, one sentence each. Empty: the pin holds."""
+    return [
+        f"{name}: {entry['why_not'] or 'not as asked for'}"
+        for name, entry in readings.items()
+        if entry["requested"] is not None and not entry["ok"]
+    ]
+
+
+def changes(readings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What the program has set itself after it was pinned, one sentence each."""
+    return [
+        f"{name}: the program set it to {_plain(entry['state'])}"
+        + (f" at {entry['place']}" if entry["place"] else "")
+        for name, entry in readings.items()
+        if entry["changed"]
+    ]
+
+
+def _plain(state: Any) -> str:
+    if isinstance(state, Mapping):
+        return ", ".join(f"{key} {value}" for key, value in state.items())
+    return str(state)
