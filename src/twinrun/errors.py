@@ -56,3 +56,11 @@ class CannotPin(TwinrunError):
 
 class BadBaseline(TwinrunError):
     """A baseline that is damaged, was edited by hand, or was written by another version."""
+
+
+class BrokenPlugin(TwinrunError):
+    """A source or framework of another package that cannot be loaded."""
+
+
+class MissingPoint(TwinrunError):
+    """This release of a library lacks a function that must be replaced for a verdict. `where` is its place."""

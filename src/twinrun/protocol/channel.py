@@ -1,13 +1,15 @@
-"""The channel between a twin and its parent: framed messages over a socket pair. The twin sends frames and waits
-for a word; the parent answers `go`, or holds the twin and asks for more. Nothing received is ever executed."""
+"""The channel between a twin and its parent: framed messages over a socket pair. The twin sends frames and waits for
+the parent, which lets it go on, or holds it and asks for more. Nothing received is ever executed."""
 
 from __future__ import annotations
 
-import json
 import socket
 import struct
 from typing import Any
 
+import msgspec
+
+from twinrun.protocol.messages import Answer, End, LayoutMessage, Question, Trouble
 from twinrun.recording.frame import MOST_LAYOUTS, Frame, Layout, pack_values, unpack_values
 
 _HEAD = struct.Struct("<IB")
@@ -15,6 +17,8 @@ _FRAME = struct.Struct("<IIQdI")
 
 # Kinds of message. A twin sends LAYOUT, FRAME, ANSWER, TROUBLE, END; a parent sends GO, ASK.
 LAYOUT, FRAME, ANSWER, TROUBLE, END, GO, ASK = range(7)
+_TYPES: dict[int, Any] = {LAYOUT: LayoutMessage, ANSWER: Answer, TROUBLE: Trouble, END: End, ASK: Question}
+_DECODERS = {kind: msgspec.json.Decoder(type) for kind, type in _TYPES.items()}
 LARGEST = 1 << 30
 
 
@@ -33,21 +37,24 @@ class Channel:
     def close(self) -> None:
         self._socket.close()
 
+    def set_timeout(self, seconds: float | None) -> None:
+        self._socket.settimeout(seconds)
+
     # sending
 
     def send(self, kind: int, payload: bytes = b"") -> None:
         self._socket.sendall(_HEAD.pack(len(payload), kind) + payload)
 
-    def send_json(self, kind: int, document: Any) -> None:
-        self.send(kind, json.dumps(document, default=str).encode("utf-8", "surrogatepass"))
+    def send_message(self, kind: int, message: msgspec.Struct) -> None:
+        self.send(kind, encode(message))
 
     def send_frame(self, frame: Frame) -> None:
         number = self._sent_layouts.get(frame.layout)
         if number is None:
             if len(self._sent_layouts) >= MOST_LAYOUTS:
-                self._sent_layouts.clear()  # their numbers are given anew
+                self._sent_layouts.clear()  # their numbers are used again
             number = self._sent_layouts[frame.layout] = len(self._sent_layouts)
-            self.send_json(LAYOUT, [number, frame.layout.phases, frame.layout.names])
+            self.send_message(LAYOUT, LayoutMessage(number, frame.layout.phases, frame.layout.names))
         head = _FRAME.pack(number, frame.span, frame.step, frame.seconds, len(frame.digests))
         self.send(FRAME, head + frame.digests + pack_values(frame.values))
 
@@ -63,7 +70,7 @@ class Channel:
         return bool(data)
 
     def take(self) -> tuple[int, Any] | None:
-        """The next whole message that has arrived: a Frame, a JSON document, or nothing yet."""
+        """The next whole message that has arrived, or None: a Frame, or the struct of its kind."""
         while len(self._buffer) >= _HEAD.size:
             length, kind = _HEAD.unpack_from(self._buffer)
             if length > LARGEST:
@@ -72,11 +79,11 @@ class Channel:
                 return None
             payload = bytes(self._buffer[_HEAD.size : _HEAD.size + length])
             del self._buffer[: _HEAD.size + length]
+            body = self._decode(kind, payload)
             if kind == LAYOUT:
-                number, phases, names = json.loads(payload)
-                self._known_layouts[number] = Layout(tuple(phases), tuple(names))
+                self._known_layouts[body.number] = Layout(body.phases, body.names)
                 continue
-            return kind, self._decode(kind, payload)
+            return kind, body
         return None
 
     def receive(self) -> tuple[int, Any] | None:
@@ -92,10 +99,27 @@ class Channel:
         if kind == FRAME:
             number, span, step, seconds, size = _FRAME.unpack_from(payload)
             body = payload[_FRAME.size :]
-            return Frame(
-                step, span, self._known_layouts[number], body[:size], unpack_values(body[size:]), seconds
-            )
-        return json.loads(payload) if payload else None
+            layout, values = self._known_layouts[number], unpack_values(body[size:])
+            return Frame(step, span, layout, body[:size], values, seconds)
+        return _DECODERS[kind].decode(payload) if kind in _DECODERS else None
+
+
+def encode(message: msgspec.Struct) -> bytes:
+    """Names may hold lone surrogates (file names do), which JSON cannot: they are written as escapes."""
+    try:
+        return msgspec.json.encode(message, enc_hook=str)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(message, enc_hook=str)))
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_surrogates(item) for item in value]
+    return value
 
 
 def pair() -> tuple[Channel, socket.socket]:

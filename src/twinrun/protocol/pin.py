@@ -1,10 +1,11 @@
-"""What a user asks to be pinned: a seed, how strict to be, where to run, what to put up with."""
+"""What a user asks to be pinned: a seed, how strict to be, where to run, what to tolerate."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from twinrun.errors import UsageError
 
@@ -12,8 +13,7 @@ LARGEST_SEED = 2**64 - 1
 _FORMS = "--pin, --pin=7, --pin=7,strict, --pin=device=cpu, --pin=threads=1, --pin=allow=TW406"
 
 
-@dataclass(frozen=True)
-class PinRequest:
+class PinRequest(msgspec.Struct, frozen=True):
     """`only` names the controls to apply, and no others; None means all of them. `threads` is the number of
     threads to compute with; None keeps what the machine or OMP_NUM_THREADS gives, but makes it explicit."""
 
@@ -41,28 +41,10 @@ class PinRequest:
         if self.only is not None:
             kept = self.only
         else:
-            from twinrun.sources.controls import NAMES
+            from twinrun.protocol.registry import controls
 
-            kept = NAMES
+            kept = tuple(each.name for each in controls())
         return replace(self, only=tuple(name for name in kept if name != control))
-
-    def as_json(self) -> dict[str, Any]:
-        document = asdict(self)
-        document["allow"] = list(self.allow)
-        document["only"] = None if self.only is None else list(self.only)
-        return document
-
-    @staticmethod
-    def from_json(document: dict[str, Any]) -> PinRequest:
-        only = document.get("only")
-        return PinRequest(
-            seed=int(document.get("seed", 42)),
-            strict=bool(document.get("strict", False)),
-            device=document.get("device"),
-            allow=tuple(document.get("allow", ())),
-            only=None if only is None else tuple(only),
-            threads=document.get("threads"),
-        )
 
     def __str__(self) -> str:
         """As it would be written after `--pin=`."""
@@ -99,7 +81,7 @@ def _with_part(request: PinRequest, part: str) -> PinRequest:
         return replace(
             request, only=(*(request.only or ()), *(_control(control) for control in value.split("+")))
         )
-    raise UsageError(f"--pin does not know {part!r}", hint=f"write {_FORMS}")
+    raise UsageError(f"invalid value for --pin: {part!r}", hint=f"write {_FORMS}")
 
 
 def _seed(text: str) -> int:
@@ -133,9 +115,10 @@ def _code(text: str) -> str:
 
 
 def _control(text: str) -> str:
-    from twinrun.sources.controls import NAMES
+    from twinrun.protocol.registry import controls
 
     name = text.strip()
-    if name not in NAMES:
-        raise UsageError(f"there is no control named {name!r}", hint=f"the controls are {', '.join(NAMES)}")
+    known = [each.name for each in controls()]
+    if name not in known:
+        raise UsageError(f"unknown control {name!r}", hint=f"the controls are {', '.join(known)}")
     return name

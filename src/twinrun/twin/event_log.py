@@ -1,228 +1,159 @@
-"""The book itself: one row for each kind of source and call site, with a running digest of what it gave."""
+"""The event log: inside a twin, which line used which source of nondeterminism, and what it got. It also knows which
+uses an experiment freezes."""
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any
 
+import msgspec
 import xxhash
 
-from twinrun.twin.callers import is_users, own
-from twinrun.twin.recorder import Watch
+from twinrun.protocol.event import Event, Use
+from twinrun.protocol.intervention import ANYWHERE, Freeze
+from twinrun.twin.callers import Caller
 
-_MOST_ROWS = 2000
-_KEPT_DRAWS = 64  # digests of single draws, so that the first differing one can be named
-_PACKAGE = "twinrun"
+_MOST_EVENTS = 2000
+_KEPT_DRAWS = 64  # digests of single values, so that the first differing one can be named
+Key = tuple[str, str, str, int]  # source, action, file, line
 
 
 @dataclass
-class Row:
-    """Everything one call site did with one kind of source."""
+class _Open:
+    """An event that is still growing."""
 
-    kind: str
-    file: str
-    line: int
-    function: str
-    order: int  # of its first entry, over the whole book
-    via: str = ""  # the library that the user's line called, where it did not call the source itself
-    entry: str = ""  # the function of that library, and nothing where it was being imported
-    what: str = ""  # the call, as the user knows it
-    where: str = ""  # "py_function", "generator", "pydataset", "graph", "import of MODULE", or nothing
-    count: int = 0
-    size: int = 0  # bytes of what it gave that were seen: none of a random op that only a graph will run
+    source: str
+    action: str
+    caller: Caller
+    call: str
+    subject: str
+    order: int
+    step: int
     last: int = 0
-    step: int = 0  # of its first entry
-    seeded: str | None = None
-    inside: list[list[Any]] = field(default_factory=list)  # sources met while this stage was being built
+    count: int = 0
+    size: int = 0
+    seeded: bool | None = None
+    seed: str | None = None
+    detail: msgspec.Struct | None = None
     threads: set[int] = field(default_factory=set)
     hasher: Any = field(default_factory=xxhash.xxh3_64)
     draws: list[str] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind, "file": self.file, "line": self.line, "function": self.function, "via": self.via,
-            "entry": self.entry, "what": self.what, "where": self.where, "count": self.count, "size": self.size,
-            "order": self.order, "last": self.last,
-            "step": self.step, "seeded": self.seeded, "inside": self.inside, "threads": len(self.threads),
-            "digest": self.hasher.hexdigest(), "draws": self.draws,
-        }  # fmt: skip
+    def closed(self) -> Event:
+        who = self.caller
+        return Event(
+            source=self.source, action=self.action, file=who.file, line=who.line, function=who.function, call=self.call,
+            via=who.via, entry=who.entry, context=who.context, subject=self.subject, order=self.order, last=self.last,
+            step=self.step, count=self.count, size=self.size, threads=len(self.threads), seeded=self.seeded,
+            seed=self.seed, detail=None if self.detail is None else msgspec.to_builtins(self.detail),
+            digest=self.hasher.hexdigest(), draws=tuple(self.draws),
+        )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Caller:
-    file: str
-    line: int
-    function: str
-    via: str  # the library that the user's line called
-    where: str
-    near: str = ""  # the library that called the source
-    entry: str = ""  # the function of a library that the user's line called
+class EventLog:
+    """`record` notes a use, `frozen` says whether a use is to get the same value in every run. A log that is not
+    `recording` records nothing: it belongs to a process that is only pinned, or whose recording has failed."""
 
-
-class Book:
-    def __init__(self, watch: Watch, steady: Sequence[Sequence[Any]] = ()) -> None:
-        """`steady`: (kind, file, line) of the sites that an experiment holds still; line None means every site."""
-        self.watch = watch
-        self._rows: dict[tuple[str, str, int, str], Row] = {}
+    def __init__(self, freezes: Sequence[Freeze] = (), *, recording: bool = True) -> None:
+        self.recording = recording
+        self.step = 0  # kept current by the recorder
+        self._events: dict[tuple[str, str, str, int, str], _Open] = {}
         self._order = 0
         self._lock = threading.Lock()
-        self._steady = {(kind, file, line) for kind, file, line in steady}
-        self._steady_kinds = {kind for kind, _, _ in steady}
-        self._steady_counts: dict[tuple[str, str, int], int] = {}
-        self.meet: Callable[[Any, Caller | None], None] = lambda path, who: (
-            None
-        )  # a file is read: see inputs.py
+        self._freezes = tuple(freezes)
+        self._frozen_uses: dict[tuple[str, str], tuple[Freeze, ...]] = {}
+        self._turns: dict[Key, int] = {}
+        self._claims: dict[str, dict[str, str]] = {}
+
+    # what was used
+
+    def record(
+        self, source: str, action: str, caller: Caller | None, call: str, data: bytes = b"", *,
+        subject: str = "", seeded: bool | None = None, seed: str | None = None, detail: msgspec.Struct | None = None,
+    ) -> None:  # fmt: skip
+        """One use. `data` is what it gave, in bytes that are equal when the values are."""
+        if caller is None or not self.recording:
+            return
+        key = (source, action, caller.file, caller.line, subject)
+        with self._lock:
+            self._order += 1
+            event = self._events.get(key)
+            if event is None:
+                if len(self._events) >= _MOST_EVENTS:
+                    return
+                event = self._events[key] = _Open(
+                    source, action, caller, call, subject, self._order, self.step
+                )
+            event.count += 1
+            event.size += len(data)
+            event.last = self._order
+            event.seeded = seeded if seeded is not None else event.seeded
+            event.seed = seed if seed is not None else event.seed
+            event.detail = detail if detail is not None else event.detail
+            event.threads.add(threading.get_ident())
+            event.hasher.update(data)
+            if len(event.draws) < _KEPT_DRAWS:
+                event.draws.append(xxhash.xxh3_64_hexdigest(data))
+
+    def events(self) -> list[Event]:
+        with self._lock:
+            return [event.closed() for event in sorted(self._events.values(), key=lambda event: event.order)]
 
     @property
     def order(self) -> int:
+        """A mark for `since`."""
         return self._order
 
-    def since(self, order: int, kinds: tuple[str, ...]) -> list[list[Any]]:
-        """[kind, file, line, what] of the rows of these kinds that were touched since."""
+    def since(self, order: int) -> list[Use]:
+        """What was used since the mark was taken."""
         with self._lock:
             return [
-                [r.kind, r.file, r.line, r.what]
-                for r in self._rows.values()
-                if r.last > order and r.kind in kinds
+                Use(event.source, event.action, event.caller.file, event.caller.line, event.call)
+                for event in self._events.values()
+                if event.last > order
             ]
 
-    def note(
-        self, kind: str, caller: Caller | None, what: str, data: bytes = b"",
-        seeded: str | None = None, inside: list[list[Any]] | None = None,
-    ) -> None:  # fmt: skip
-        if caller is None or not self.watch.alive:
-            return
-        apart = what if kind == "file" else ""  # one line may read many files: each has a row
-        key = (kind, caller.file, caller.line, apart)
-        with self._lock:
-            self._order += 1
-            row = self._rows.get(key)
-            if row is None:
-                if len(self._rows) >= _MOST_ROWS:
-                    return
-                row = self._rows[key] = Row(
-                    kind, caller.file, caller.line, caller.function, self._order, caller.via, caller.entry, what, caller.where,
-                    step=self.watch.step,
-                )  # fmt: skip
-            row.count += 1
-            row.size += len(data)
-            row.last = self._order
-            row.seeded = seeded if seeded is not None else row.seeded
-            row.inside = inside if inside is not None else row.inside
-            row.threads.add(threading.get_ident())
-            row.hasher.update(data)
-            if len(row.draws) < _KEPT_DRAWS:
-                row.draws.append(xxhash.xxh3_64_hexdigest(data))
+    # who a use belongs to
 
-    def steady(self, kind: str, caller: Caller | None) -> int | None:
-        """A number for this call when its site is to be held still: the same in every run, another at every call."""
-        if caller is None or kind not in self._steady_kinds:
+    def claim(self, source: str, libraries: Iterable[str], owner: str) -> None:
+        """Uses of `source` by these libraries belong to `owner`."""
+        self._claims.setdefault(source, {}).update({library: owner for library in libraries})
+
+    def owner(self, source: str, caller: Caller | None) -> str:
+        claims = self._claims.get(source)
+        if claims is None or caller is None:
+            return source
+        return claims.get(caller.via) or claims.get(caller.near) or source
+
+    # what is frozen
+
+    def freezes(self, source: str, action: str) -> bool:
+        """Whether any use of this kind is frozen, at some line."""
+        return bool(self._freezes_of(source, action))
+
+    def frozen(self, source: str, action: str, caller: Caller | None) -> int | None:
+        """A number for this use when it is frozen: the same in every run, another at every turn."""
+        freezes = self._freezes_of(source, action)
+        if caller is None or not freezes:
             return None
-        key = (kind, caller.file, caller.line)
-        if (
-            key not in self._steady
-            and (kind, caller.file, None) not in self._steady
-            and (kind, "*", None) not in self._steady
-        ):
+        if not any(f.file in (ANYWHERE, caller.file) and f.line in (None, caller.line) for f in freezes):
             return None
+        key = (source, action, caller.file, caller.line)
         with self._lock:
-            count = self._steady_counts[key] = self._steady_counts.get(key, 0) + 1
-        return xxhash.xxh3_64_intdigest(f"{kind}/{caller.line}/{count}".encode()) & 0x7FFFFFFF
+            turn = self._turns[key] = self._turns.get(key, 0) + 1
+        return xxhash.xxh3_64_intdigest(f"{source}.{action}/{caller.line}/{turn}".encode()) & 0x7FFFFFFF
 
-    def turns(self, kind: str, caller: Caller) -> int:
-        """How often this site was held still."""
-        return self._steady_counts[kind, caller.file, caller.line]
+    def turns(self, source: str, action: str, caller: Caller) -> int:
+        """How often this line was frozen so far."""
+        return self._turns[source, action, caller.file, caller.line]
 
-    def holds(self, kind: str) -> bool:
-        """Whether an experiment holds any site of this kind still."""
-        return kind in self._steady_kinds
-
-    def as_json(self) -> list[dict[str, Any]]:
-        with self._lock:
-            return [row.as_json() for row in sorted(self._rows.values(), key=lambda row: row.order)]
-
-
-def caller(skip: int = 2) -> Caller | None:
-    """The user's line that led here, and what lies between. None when no frame of the user's is on this stack."""
-    if getattr(own, "looking", False):
-        return None
-    frame: FrameType | None = sys._getframe(skip)
-    via = near = entry = ""
-    while frame is not None:
-        code = frame.f_code
-        file = code.co_filename
-        if is_users(file):
-            return Caller(file, frame.f_lineno, code.co_name, via, _outer_context(frame), near, entry)
-        if "__autograph_generated_file" in file:
-            found = _from_autograph(frame)
-            if found is not None:
-                return Caller(*found, code.co_name.removeprefix("tf__"), via, "graph", near, entry)
-        elif package := _package(frame):
-            via, entry = package, entry if entry and code.co_name in _WRAPPERS else code.co_name
-            near = near or via
-        frame = frame.f_back
-    return None
-
-
-# Adapters put their own here, by library: the line to blame for what that library draws by itself.
-drawn_for: dict[str, Callable[[Caller], Caller]] = {}
-
-
-def drawer() -> Caller | None:
-    """The line to blame for a draw: the one that led here, or the one that made what draws."""
-    who = caller(3)
-    known = (
-        next((name for name in (who.via, who.near) if name in drawn_for), None) if who is not None else None
-    )
-    return drawn_for[known](who) if who is not None and known is not None else who
-
-
-# Functions around the one that a user knows by name.
-_WRAPPERS = ("wrapper", "_wrapper", "inner", "inner_f", "wrapped", "decorated", "error_handler", "__call__")
-
-
-def _package(frame: FrameType) -> str:
-    name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    return "" if name in (_PACKAGE, "wrapt") else name
-
-
-# Frames by which a library calls back into the user's code, each with what that means.
-_CONTEXTS = (
-    ("tensorflow/python/data/ops/from_generator_op", "generator"),
-    ("tensorflow/python/ops/script_ops", "py_function"),
-    ("trainers/data_adapters/py_dataset_adapter", "pydataset"),
-    ("src/utils/data_utils", "pydataset"),
-    ("trainers/data_adapters/generator_data_adapter", "generator"),
-    ("tensorflow/python/eager/polymorphic_function", "graph"),
-)
-
-
-def _outer_context(frame: FrameType | None) -> str:
-    found = module = ""
-    depth = 0
-    while frame is not None and depth < 60:
-        file = frame.f_code.co_filename
-        if frame.f_code.co_name == "<module>":
-            module = str(frame.f_globals.get("__name__", ""))
-        elif module and not found and file.startswith("<frozen importlib"):
-            found = f"import of {module}"
-        for part, context in _CONTEXTS:
-            if part in file:
-                if context != "py_function":
-                    return context
-                found = context  # a generator runs inside a py_function: look further out
-        frame = frame.f_back
-        depth += 1
-    return found
-
-
-# The TensorFlow adapter puts its own here: autograph runs a copy of the user's function from a generated file.
-autograph_origin: list[Callable[[FrameType], tuple[str, int] | None]] = []
-
-
-def _from_autograph(frame: FrameType) -> tuple[str, int] | None:
-    return autograph_origin[0](frame) if autograph_origin else None
+    def _freezes_of(self, source: str, action: str) -> tuple[Freeze, ...]:
+        if not self._freezes:
+            return ()
+        found = self._frozen_uses.get((source, action))
+        if found is None:
+            found = tuple(freeze for freeze in self._freezes if freeze.covers(source, action))
+            self._frozen_uses[source, action] = found
+        return found

@@ -1,5 +1,5 @@
-"""`twinrun.pin(42)`: pin this process from inside, say what could not be pinned, and, with `pinned`, put it
-back."""
+"""`twinrun.pin(42)`: pin this process from inside, report what could not be pinned, and, with `pinned`, undo it
+afterwards."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from twinrun.errors import CannotPin
 from twinrun.findings.finding import Finding
-from twinrun.protocol.control import Undo
+from twinrun.protocol.control import ControlState, Undo
 from twinrun.protocol.pin import PinRequest
-from twinrun.sources.controls import BY_NAME
+from twinrun.protocol.registry import controls
 from twinrun.twin.callers import user_site
 from twinrun.twin.pinning import apply, pin_now_and_later, watch_seeding
-from twinrun.twin.pins import Session, begin, current
+from twinrun.twin.pins import Pins
+from twinrun.twin.session import current
 from twinrun.twin.readback import read_back, shortfalls
 from twinrun.twin.refusal import explain_now
 from twinrun.twin.too_late import came_before, too_late
@@ -32,7 +32,7 @@ class PinReport:
     why; `findings` what came too late. After `pinned`, `kept` says what could not be put back."""
 
     request: PinRequest
-    controls: dict[str, dict[str, Any]] = field(repr=False)
+    controls: dict[str, ControlState] = field(repr=False)
     not_applied: tuple[str, ...] = ()
     left_off: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -56,11 +56,11 @@ def pin(
 ) -> PinReport:
     """Pin every source of randomness that a running process can pin, and read it back. Call it first.
 
-    What could not be pinned is said in a warning and in the report; with `strict` it is an error."""
+    What could not be pinned is reported in a warning and in the report; with `strict` it is an error."""
     request = PinRequest.parse(_written(seed, strict, device, allow))
-    session = current()
-    if session.launched and session.request is not None:
-        return _already_pinned(session, request)
+    pins = current().pins
+    if pins.launched and pins.request is not None:
+        return _already_pinned(pins, request)
     return _pin(*_as_allowed(request))
 
 
@@ -70,25 +70,26 @@ def pinned(
 ) -> Iterator[PinReport]:
     """`with twinrun.pinned(42): …` pins, and afterwards puts back what can be put back; `report.kept` says
     what cannot."""
-    session = current()
-    outer = session.snapshot()
-    session.undo.clear()
+    pins = current().pins
+    outer = pins.snapshot()
+    pins.undo.clear()
     request, left_off = _as_allowed(PinRequest.parse(_written(seed, strict, device, allow)))
     unwanted = [each for each in outer.undo if not request.wants(each[0])]
     report: PinReport | None = None
     try:
-        _undo(session, unwanted)  # an outer pin holds it, this one is not to
+        _undo(pins, unwanted)  # an outer pin holds it, this one is not to
         report = _pin(request, left_off, stack=3)
         yield report
     except Exception as problem:
         explain_now(problem)
         raise
     finally:
-        kept = _undo(session, session.undo)
-        session.restore(outer)
+        kept = _undo(pins, pins.undo)
+        pins.restore(outer)
+        by_name = {control.name: control for control in controls()}
         for name, _ in unwanted:
             if outer.request is not None:
-                apply(BY_NAME[name], outer.request)
+                apply(by_name[name], outer.request)
         if report is not None:
             report.kept = tuple(kept)
 
@@ -105,10 +106,11 @@ def _as_allowed(request: PinRequest) -> tuple[PinRequest, tuple[str, ...]]:
 def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) -> PinReport:
     site = user_site()
     found = came_before()
-    unwanted = [each for each in current().undo if not request.wants(each[0])]
-    _undo(current(), unwanted)  # an earlier call pinned it, this one is not to
-    current().undo[:] = [each for each in current().undo if each not in unwanted]
-    begin(request, launched=current().launched)
+    pins = current().pins
+    unwanted = [each for each in pins.undo if not request.wants(each[0])]
+    _undo(pins, unwanted)  # an earlier call pinned it, this one is not to
+    pins.undo[:] = [each for each in pins.undo if each not in unwanted]
+    pins.begin(request, launched=pins.launched)
     watch_seeding()
     pin_now_and_later(request)
     finding = too_late(found, *(site or (None, None)))
@@ -116,7 +118,7 @@ def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) ->
     findings = () if finding is None else (finding,)
     report = PinReport(request, controls, tuple(shortfalls(controls)), left_off, findings)
     if finding is not None:
-        current().note(finding)
+        pins.notice(finding)
     if not report.ok and request.strict:
         raise CannotPin(
             str(report),
@@ -127,21 +129,21 @@ def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) ->
     return report
 
 
-def _already_pinned(session: Session, request: PinRequest) -> PinReport:
+def _already_pinned(pins: Pins, request: PinRequest) -> PinReport:
     """Under `twinrun run --pin` the launch has pinned already, earlier than the program could: its own call
     to pin another seed is the program's own later seeding, and wins as far as seeds go."""
-    assert session.request is not None
-    if request.seed != session.request.seed:
+    assert pins.request is not None
+    if request.seed != pins.request.seed:
         return _pin(request, stack=3)
-    controls = read_back(session.request)
-    return PinReport(session.request, controls, tuple(shortfalls(controls)))
+    controls = read_back(pins.request)
+    return PinReport(pins.request, controls, tuple(shortfalls(controls)))
 
 
-def _undo(session: Session, steps: list[tuple[str, Undo]]) -> list[str]:
-    """The last first. Answers what could not be put back, and why."""
+def _undo(pins: Pins, steps: list[tuple[str, Undo]]) -> list[str]:
+    """The last first. Returns what could not be put back, and why."""
     kept = []
     for name, undo in reversed(steps):
-        with session.acting():
+        with pins.acting():
             try:
                 reason = undo()
             except Exception as problem:
@@ -152,7 +154,7 @@ def _undo(session: Session, steps: list[tuple[str, Undo]]) -> list[str]:
 
 
 def _written(seed: int, strict: bool, device: str | None, allow: Iterable[str] | str) -> str:
-    """The call as `--pin=` would say it, so that both are checked alike."""
+    """The call as `--pin=` would write it, so that both are checked alike."""
     codes = [allow] if isinstance(allow, str) else list(allow)
     parts = [f"seed={seed}", *(["strict"] if strict else []), *([f"device={device}"] if device else [])]
     return ",".join([*parts, *(f"allow={code}" for code in codes if code)])

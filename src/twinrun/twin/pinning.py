@@ -1,24 +1,21 @@
-"""Pinning from outside: the variables a process must be started with, and what is done inside it before the
-program's first line and right after each framework is imported."""
+"""Applying controls in this process: what needs no library now, and the rest right after each library is imported."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable
-from importlib import import_module
-from types import ModuleType
+from collections.abc import Callable, Iterator
 
 from twinrun.protocol.control import Control, NotApplied
 from twinrun.protocol.pin import PinRequest
-from twinrun.sources import interpreter
-from twinrun.sources.controls import actions, wanted_controls
-from twinrun.twin.pins import begin, current
+from twinrun.protocol.registry import controls, sources
+from twinrun.twin.imports import when_imported
 from twinrun.twin.refusal import explain_at_exit
+from twinrun.twin.session import current
 
-# What has to be watched once a framework is there, so that its seeding is known.
-_WATCHERS = {"tensorflow": "twinrun.frameworks.tensorflow.tf_controls"}
-_FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
+
+def wanted_controls(request: PinRequest) -> Iterator[Control]:
+    """The controls that the request asks for, in order."""
+    return (each for each in controls() if request.wants(each.name) and each.wanted(request) is not None)
 
 
 def launch_environment(request: PinRequest) -> dict[str, str]:
@@ -30,84 +27,68 @@ def launch_environment(request: PinRequest) -> dict[str, str]:
     }
 
 
-def install(request: PinRequest | None) -> None:
-    """Inside a twin, before the program: pin what needs no framework now, and each framework as it is
-    imported. With no request, only watch who seeds what, so that it can be read back."""
-    session = begin(request, launched=True)
-    watch_seeding()
+def install_pin(request: PinRequest | None) -> None:
+    """Inside a twin, before the program. Without a request seedings are watched all the same, by the points of the
+    sources, so that they can be read back."""
+    pins = current().pins
+    pins.begin(request, launched=True)
+    pins.watching = True
     if request is None:
         return
-    session.environment.update(
-        {name: value for name, value in launch_environment(request).items() if os.environ.get(name) == value}
-    )
+    wanted = launch_environment(request)
+    pins.environment.update({name: value for name, value in wanted.items() if os.environ.get(name) == value})
     pin_now_and_later(request)
 
 
+def watch_seeding() -> None:
+    """In a process that is no twin: see who seeds what from here on. Changes nothing of what the calls do."""
+    session = current()
+    if not session.pins.watching:
+        session.pins.watching = True
+        for source in sources():
+            session.patches.install(source.name, [point for point in source.points if "pin" in point.needed_for])
+
+
 def pin_now_and_later(request: PinRequest) -> None:
-    """Pin what is there now, and each framework right after it is imported."""
     if request.wants("op-determinism"):
         explain_at_exit()
+    modules = dict.fromkeys(control.module for control in wanted_controls(request))
+    for module in modules:
+        if module is None:
+            _apply_all(request, None)
+        else:
+            when_imported(module, _applier(request, module))
+
+
+def _applier(request: PinRequest, module: str) -> Callable[[object], None]:
+    def pin_now(_: object) -> None:
+        if current().pins.request is request:  # else a later request, from inside the program, has taken over
+            _apply_all(request, module)
+
+    return pin_now
+
+
+def _apply_all(request: PinRequest, module: str | None) -> None:
     for control in wanted_controls(request):
-        if control.framework is None:
+        if control.module == module:
             apply(control, request)
-    _when_imported("numpy.random", _applier("numpy", request))
-    for framework in _FRAMEWORKS:
-        _when_imported(framework, _applier(framework, request))
-
-
-def watch_seeding() -> None:
-    """See who seeds what from here on. Changes nothing of what the calls do."""
-    if current().watching:
-        return
-    current().watching = True
-    interpreter.watch_python_random()
-    _when_imported("numpy.random", lambda _: interpreter.watch_numpy_random())
-    for framework, home in _WATCHERS.items():
-        _when_imported(framework, _watcher(framework, home))
-
-
-def _watcher(framework: str, home: str) -> Callable[[ModuleType], None]:
-    def watch_now(_: ModuleType) -> None:
-        try:
-            import_module(home).watch()
-        except Exception as problem:  # a framework that moved must not break the program's import
-            current().refused[f"watching {framework}"] = f"{type(problem).__name__}: {problem}"
-
-    return watch_now
 
 
 def apply(control: Control, request: PinRequest) -> None:
     """Apply one control in this process; what cannot be applied is kept, with the reason."""
     session = current()
+    pins = session.pins
     try:
-        undo = actions(control).apply(request)
+        session.patches.install(control.name, control.points)
+        missing = [row for row in session.patches.rows() if row.owner == control.name and row.status == "missing"]
+        if missing:
+            raise NotApplied("; ".join(row.why for row in missing))
+        undo = control.apply(request)
         if undo is not None:
-            session.undo.append((control.name, undo))
+            pins.undo.append((control.name, undo))
     except NotApplied as reason:
-        session.refused[control.name] = str(reason)
-    except Exception as problem:  # a framework that moved: say so, and let the program run
-        session.refused[control.name] = f"{type(problem).__name__}: {problem}"
+        pins.refused[control.name] = str(reason)
+    except Exception as problem:  # a library that changed: say so, and let the program run
+        pins.refused[control.name] = f"{type(problem).__name__}: {problem}"
     else:
-        session.applied[control.name] = control.wanted(request)
-
-
-def _applier(framework: str, request: PinRequest) -> Callable[[ModuleType], None]:
-    def pin_now(_: ModuleType) -> None:
-        # A later request, from inside the program, has taken over.
-        if current().request is not request:
-            return
-        for control in wanted_controls(request):
-            if control.framework == framework:
-                apply(control, request)
-
-    return pin_now
-
-
-def _when_imported(name: str, then: Callable[[ModuleType], object]) -> None:
-    """Now, if the module is there already; else right after the program has imported it."""
-    if name in sys.modules:
-        then(sys.modules[name])
-        return
-    import wrapt
-
-    wrapt.register_post_import_hook(then, name)
+        pins.applied[control.name] = control.wanted(request)

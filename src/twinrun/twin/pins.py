@@ -1,6 +1,5 @@
-"""What this process knows about its own pinning: the request in force, who seeded what and where, what could
-not be applied, and what was noticed. There is one session per process, as there is one global seed of each
-kind."""
+"""What this process knows about its own pinning: the request in force, who seeded what and where, what could not be
+applied, and what was noticed."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twinrun.findings.finding import Finding
-from twinrun.protocol.control import Undo
+from twinrun.protocol.control import SetBy, Undo
 from twinrun.protocol.pin import PinRequest
 from twinrun.twin.callers import user_site
 
@@ -22,13 +21,13 @@ class Seeding:
     """One call that seeded a stream. `value` None: from the operating system's entropy."""
 
     value: Any
-    by: str  # twinrun | program
+    by: SetBy  # twinrun or program
     place: str | None = None
     restored: bool = False  # a saved state was put in place, rather than a seed given
 
 
 @dataclass
-class Session:
+class Pins:
     request: PinRequest | None = None
     launched: bool = False  # pinned from outside, before the program's first line
     watching: bool = False  # seedings are being watched
@@ -36,7 +35,7 @@ class Session:
     applied: dict[str, Any] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)  # variables that Twinrun set
-    notes: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     undo: list[tuple[str, Undo]] = field(default_factory=list)
     turns: dict[str, int] = field(default_factory=dict)
     overridden: list[str] = field(default_factory=list)  # places that asked for deterministic=False
@@ -46,7 +45,7 @@ class Session:
     @contextmanager
     def acting(self) -> Iterator[None]:
         """Seedings made meanwhile, in this thread, are Twinrun's own."""
-        before = getattr(self._ours, "acting", False)
+        before = self.is_acting
         self._ours.acting = True
         try:
             yield
@@ -77,11 +76,19 @@ class Session:
             self.turns[key] = turn + 1
             return turn
 
-    def note(self, finding: Finding) -> None:
-        if finding not in self.notes:
-            self.notes.append(finding)
+    def notice(self, finding: Finding) -> None:
+        if finding not in self.findings:
+            self.findings.append(finding)
 
-    def snapshot(self) -> Session:
+    def begin(self, request: PinRequest | None, *, launched: bool) -> None:
+        """A new request takes over from the one before; what was watched so far stays known."""
+        self.request = request
+        self.launched = self.launched or launched
+        self.applied.clear()
+        self.refused.clear()
+        self.turns.clear()
+
+    def snapshot(self) -> Pins:
         """What is in force now, to come back to."""
         return replace(
             self,
@@ -92,7 +99,7 @@ class Session:
             turns=dict(self.turns),
         )
 
-    def restore(self, before: Session) -> None:
+    def restore(self, before: Pins) -> None:
         self.request = before.request
         for name in ("seedings", "applied", "refused", "turns"):
             kept: dict[str, Any] = getattr(self, name)
@@ -121,20 +128,3 @@ def user_place() -> str | None:
     """The line of the user's own code that led here, as file:line."""
     site = user_site(2)
     return None if site is None else f"{site[0]}:{site[1]}"
-
-
-_session = Session()
-
-
-def current() -> Session:
-    return _session
-
-
-def begin(request: PinRequest | None, *, launched: bool) -> Session:
-    """A new request takes over from the one before; what was watched so far stays known."""
-    _session.request = request
-    _session.launched = _session.launched or launched
-    _session.applied.clear()
-    _session.refused.clear()
-    _session.turns.clear()
-    return _session

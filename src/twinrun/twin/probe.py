@@ -1,29 +1,28 @@
-"""`twinrun.probe(name, tensor)`: watch a tensor of your own choosing. Does nothing outside a twin."""
+"""`twinrun.probe(name, tensor)`: compare a tensor of your own choosing. Does nothing outside a twin."""
 
 from __future__ import annotations
 
 import sys
 from typing import TypeVar
 
+from twinrun.protocol.registry import frameworks
 from twinrun.twin.recorder import Block, active
 
 T = TypeVar("T")
 
 
 def probe(name: str, tensor: T) -> T:
-    """Compare `tensor` between the twins under `name`, and hand it back. Works eagerly and inside a tf.function."""
-    watch = active()
-    if watch is None:
+    """Compare `tensor` between the twins under `name`, and return it. Works eagerly and inside compiled functions."""
+    recorder = active()
+    if recorder is None:
         return tensor
-    if "tensorflow" in sys.modules:
-        from twinrun.frameworks.tensorflow.probe_tensor import probe_tensor
-
-        if probe_tensor(watch, name, tensor):
+    for framework in frameworks():
+        if framework.module in sys.modules and framework.probe(recorder, name, tensor):
             return tensor
     import numpy as np
 
     from twinrun.recording.digest import digest_array
 
     array = np.array(tensor)
-    watch.add(Block("probe", (name,), [digest_array(array)], lambda _: array))
+    recorder.add(Block("probe", (name,), [digest_array(array)], lambda _: array))
     return tensor

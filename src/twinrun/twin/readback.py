@@ -1,5 +1,4 @@
-"""Every control as it really is, now, in this process: the state read back, who set it, and what is
-missing."""
+"""Every control as it really is, now, in this process: the state read back, who set it, and what is missing."""
 
 from __future__ import annotations
 
@@ -7,41 +6,41 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from twinrun.protocol.control import Control, Reading
+from twinrun.protocol.control import Control, ControlState, Reading
 from twinrun.protocol.pin import PinRequest
-from twinrun.sources.controls import CATALOGUE, actions
-from twinrun.twin.pins import current
+from twinrun.protocol.registry import controls
+from twinrun.twin.session import current
 
 
-def read_back(request: PinRequest | None = None) -> dict[str, dict[str, Any]]:
-    """Each control by name. JSON-able. `request` None: the one in force in this process, if there is one."""
-    request = request if request is not None else current().request
-    return {control.name: _entry(control, request) for control in CATALOGUE}
+def read_back(request: PinRequest | None = None) -> dict[str, ControlState]:
+    """Each control by name. `request` None: the one in force in this process, if there is one."""
+    request = request if request is not None else current().pins.request
+    return {control.name: _state(control, request) for control in controls()}
 
 
-def _entry(control: Control, request: PinRequest | None) -> dict[str, Any]:
+def _state(control: Control, request: PinRequest | None) -> ControlState:
     wanted = control.wanted(request) if request is not None and request.wants(control.name) else None
-    used = control.framework is None or control.framework in sys.modules
+    used = control.module is None or control.module in sys.modules
     reading = (
-        _read(control, request) if used else Reading(f"{control.framework} is not imported", "default", True)
+        _read(control, request) if used else Reading(f"{control.module} is not imported", "default", True)
     )
     ok, why_not = reading.ok, None if reading.ok else reading.why_not
-    refused = current().refused.get(control.name) if wanted is not None else None
+    refused = current().pins.refused.get(control.name) if wanted is not None else None
     if refused is not None and reading.set_by != "program":
         ok, why_not = False, refused
-    return {
-        "state": reading.state,
-        "requested": wanted,
-        "set_by": reading.set_by,
-        "place": reading.place,
-        "protects": control.protects,
-        "ok": ok,
-        "why_not": why_not,
-        "changed": wanted is not None and used and _is_changed(reading, wanted),
-        "used": used,
-        "moment": control.moment,
-        "how": control.how,
-    }
+    return ControlState(
+        state=reading.state,
+        requested=wanted,
+        set_by=reading.set_by,
+        place=reading.place,
+        protects=control.protects,
+        ok=ok,
+        why_not=why_not,
+        changed=wanted is not None and used and _is_changed(reading, wanted),
+        used=used,
+        moment=control.moment,
+        how=control.how,
+    )
 
 
 def _is_changed(reading: Reading, wanted: Any) -> bool:
@@ -49,34 +48,33 @@ def _is_changed(reading: Reading, wanted: Any) -> bool:
     if reading.set_by == "program":
         return True
     state = reading.state
-    return bool(isinstance(wanted, Mapping) and isinstance(state, Mapping) and "seed" in state) and (
-        state["seed"] != wanted.get("seed")
-    )
+    if not (isinstance(wanted, Mapping) and isinstance(state, Mapping) and "seed" in state):
+        return False
+    return bool(state["seed"] != wanted.get("seed"))
 
 
 def _read(control: Control, request: PinRequest | None) -> Reading:
     try:
-        return actions(control).read(request)
+        return control.read(request)
     except Exception as problem:  # what cannot be read is not known to be pinned
         return Reading("unreadable", "default", False, f"{type(problem).__name__}: {problem}")
 
 
-def shortfalls(readings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def shortfalls(readings: Mapping[str, ControlState]) -> list[str]:
     """What was asked for and is not there, one sentence each. Empty: the pin holds."""
     return [
-        f"{name}: {entry['why_not'] or 'not as asked for'}"
-        for name, entry in readings.items()
-        if entry["requested"] is not None and not entry["ok"]
+        f"{name}: {state.why_not or 'not as asked for'}"
+        for name, state in readings.items()
+        if state.requested is not None and not state.ok
     ]
 
 
-def changes(readings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def changes(readings: Mapping[str, ControlState]) -> list[str]:
     """What the program has set itself after it was pinned, one sentence each."""
     return [
-        f"{name}: the program set it to {_plain(entry['state'])}"
-        + (f" at {entry['place']}" if entry["place"] else "")
-        for name, entry in readings.items()
-        if entry["changed"]
+        f"{name}: the program set it to {_plain(state.state)}" + (f" at {state.place}" if state.place else "")
+        for name, state in readings.items()
+        if state.changed
     ]
 
 

@@ -1,26 +1,27 @@
 """Programs that start themselves anew: to set PYTHONHASHSEED, say, which a running interpreter cannot. The process
-stays the same, its memory does not, so the watch goes along through the environment, as it came."""
+stays the same, its memory does not, so the recorder follows through the environment, the way it came."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from msgspec.structs import replace
+
 from twinrun.protocol.spec import VARIABLE, Spec
-from twinrun.twin.recorder import Watch
+from twinrun.twin.recorder import Recorder
 
 INJECT = str(Path(__file__).parent / "inject")
 
 
-def follow_exec(watch: Watch, spec: Spec, spec_file: str) -> None:
+def follow_exec(recorder: Recorder, spec: Spec, spec_file: str) -> None:
     """Everything in `os` that replaces the process goes through one of these two."""
     execve: Callable[[Any, Any, Any], NoReturn] = os.execve
 
     def new_execve(path: Any, args: Sequence[Any], env: Mapping[Any, Any]) -> NoReturn:
-        if watch.alive and watch.frames == 0 and _is_python(path):
+        if recorder.alive and recorder.frames == 0 and _is_python(path):
             before = env.get("PYTHONPATH")
             replace(spec, pythonpath=before).write(Path(spec_file))
             os.set_inheritable(spec.lifeline_fd, True)

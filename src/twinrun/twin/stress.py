@@ -1,5 +1,5 @@
-"""Jostling: the threads of a twin are pushed from core to core while it runs. A race that a quiet machine hides shows;
-a program without one cannot notice, for nothing that it can ask about changes."""
+"""Stress: the CPU affinity of a twin's threads is shuffled while it runs. A race that a quiet machine hides shows; a
+program without one cannot notice, because nothing that it can ask about changes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ import time
 _PAUSE = 0.002
 
 
-def jostle() -> None:
+def start_stress() -> None:
     """From now on, in the background. The number of cores that thread pools were made for stays as it was."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > 1:
-        threading.Thread(target=_push, args=(cores,), name="twinrun-jostle", daemon=True).start()
+        threading.Thread(
+            target=_shuffle_affinity, args=(cores,), name="twinrun-stress", daemon=True
+        ).start()
 
 
-def _push(cores: list[int]) -> None:
+def _shuffle_affinity(cores: list[int]) -> None:
     dice = random.Random(os.getpid())
     while True:
         for task in os.listdir("/proc/self/task"):  # noqa: PTH208
