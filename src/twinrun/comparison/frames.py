@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from twinrun.comparison.tensors import Distance
+from msgspec import Struct
+from msgspec.structs import replace
+
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame
+
+if TYPE_CHECKING:
+    from twinrun.comparison.tensors import Distance
 
 STEP_COUNT = "step count"  # stands for a tensor where one twin took steps that the other did not
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A place where two twins part. `only_in` names the twin that alone has the tensor; `span` is more than one
-    where several updates lie between two looks, and the difference arose in one of them."""
+    where only every so many steps are compared: the difference first appeared in one of the last `span` steps.
+    From `differing` on it is measured, and None where the values could not be had."""
 
     step: int
     phase: str
@@ -22,8 +26,15 @@ class Difference:
     span: int = 1
     only_in: str | None = None
     worker: int = 0
-    distance: Distance | None = None
     others: int = 0  # further tensors that differ at the same step
+    differing: float | None = None  # share of the elements
+    differing_count: int | None = None
+    size: int | None = None
+    max_ulp: int | None = None
+    max_abs: float | None = None
+    first_index: tuple[int, ...] | None = None
+    first_values: tuple[str, str] | None = None
+    note: str | None = None
 
     @property
     def judged(self) -> bool:
@@ -35,27 +46,19 @@ class Difference:
         return self.tensor == STEP_COUNT and self.only_in is not None
 
     def measured(self, found: Distance | None) -> Difference:
-        return replace(self, distance=found)
-
-    def as_json(self) -> dict[str, Any]:
-        d = self.distance
-        return {
-            "step": self.step,
-            "phase": self.phase,
-            "tensor": self.tensor,
-            "worker": self.worker,
-            "max_ulp": d.max_ulp if d else None,
-            "max_abs": d.max_abs if d else None,
-            "differing": d.differing if d else None,
-            "differing_count": d.count if d else None,
-            "size": d.size if d else None,
-            "first_index": list(d.first_index) if d and d.first_index is not None else None,
-            "first_values": list(d.first_values) if d and d.first_values else None,
-            "note": d.note if d else None,
-            "span": self.span,
-            "only_in": self.only_in,
-            "others": self.others,
-        }
+        if found is None:
+            return self
+        return replace(
+            self,
+            differing=found.differing,
+            differing_count=found.count,
+            size=found.size,
+            max_ulp=found.max_ulp,
+            max_abs=found.max_abs,
+            first_index=found.first_index,
+            first_values=found.first_values,
+            note=found.note,
+        )
 
 
 def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list[Difference]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from twinrun.comparison.contract import Contract
 from twinrun.comparison.frames import Difference, differences, first_to_blame
 from twinrun.comparison.tensors import Distance, distance
+from twinrun.comparison.verdict import Growth, Reason
 from twinrun.recording.digest import digest_array
 from twinrun.recording.dump import Key, read_dump
 from twinrun.recording.frame import Frame
@@ -19,12 +22,13 @@ _MOST_GROWTH = 1000
 
 
 class Witness(Protocol):
-    """A twin that can be asked for the tensors of the step it stands at."""
+    """A twin that can be asked for the tensors of the step it stands at, or a recording that kept them."""
 
     name: str
     folder: Path
 
-    def ask(self, what: str, **details: Any) -> dict[str, Any]: ...
+    def dump(self, entries: list[Key], file: Path) -> Path | None:
+        """The file that holds the values: the one asked for, or one that was kept. None where there are none."""
 
 
 @dataclass
@@ -39,12 +43,12 @@ class Judge:
     evidence: list[Difference] = field(
         default_factory=list
     )  # differing streams, at the step they were first seen
-    growth: list[dict[str, Any]] = field(default_factory=list)
+    growth: list[Growth] = field(default_factory=list)
     differing: list[Difference] = field(
         default_factory=list
     )  # everything that differs at the first difference
     last_values: dict[str, list[float | None]] = field(default_factory=dict)
-    unmeasured: str | None = None
+    unmeasured: Reason | None = None
 
     def look(self, frames: list[Frame]) -> bool:
         """True when the twins must be held: the contract is broken."""
@@ -52,7 +56,7 @@ class Judge:
         self.remember(frames)
         for number, frame in enumerate(frames[1:], start=1):
             found = differences(frames[0], frame, (self.witnesses[0].name, self.witnesses[number].name))
-            if any(_may_be_unsaid(d) for d in found):
+            if any(_may_be_omitted(d) for d in found):
                 found = self._asked_for(found, number)
             blamed = first_to_blame(found)
             self.evidence.extend(d for d in found if not d.judged and len(self.evidence) < 32)
@@ -62,8 +66,8 @@ class Judge:
         return False
 
     def _asked_for(self, found: list[Difference], number: int) -> list[Difference]:
-        """A weight that has been still for long is told of only where it changes. The twin where it did not has it too."""
-        keys = [(d.phase, d.tensor) for d in found if _may_be_unsaid(d)][:_MOST_DUMPED]
+        """A weight that has not changed for long is reported only where it changes. The other twin has it too."""
+        keys = [(d.phase, d.tensor) for d in found if _may_be_omitted(d)][:_MOST_DUMPED]
         witnesses = (self.witnesses[0], self.witnesses[number])
         a, b = (_dumped(witness, keys, found[0].step) for witness in witnesses)
         both = {key: digest_array(a[key]) != digest_array(b[key]) for key in keys if key in a and key in b}
@@ -97,7 +101,8 @@ class Judge:
         for difference in judged:
             key = (difference.phase, difference.tensor)
             if difference.only_in is None and key not in measured:
-                self.unmeasured = f"the values of {difference.tensor} at step {difference.step} are not known"
+                unknown = f"the values of {difference.tensor} at step {difference.step} are not known"
+                self.unmeasured = Reason("unmeasured", unknown)
                 self.first = difference
                 return True
             if difference.only_in is not None or not self._within[key]:
@@ -126,9 +131,7 @@ class Judge:
         if len(self.growth) < _MOST_GROWTH and found:
             ulps = [d.max_ulp for d in found if d.max_ulp is not None]
             gaps = [d.max_abs for d in found if d.max_abs is not None]
-            self.growth.append(
-                {"step": step, "max_ulp": max(ulps, default=None), "max_abs": max(gaps, default=None)}
-            )
+            self.growth.append(Growth(step, max(ulps, default=None), max(gaps, default=None)))
 
     # metric bands
 
@@ -145,9 +148,9 @@ class Judge:
 
     def _grow_metric(self, step: int, name: str, gap: float) -> None:
         if len(self.growth) < _MOST_GROWTH:
-            self.growth.append({"step": step, "metric": name, "max_ulp": None, "max_abs": gap})
+            self.growth.append(Growth(step, max_abs=gap, metric=name))
 
-    def bands(self) -> tuple[str | None, str | None]:
+    def bands(self) -> tuple[Reason | None, Reason | None]:
         """(what left its band, what could not be judged), at the end of the run, by each metric's last value."""
         for band in self.contract.bands:
             for name in (f"epoch/{band.metric}", band.metric):
@@ -156,23 +159,23 @@ class Judge:
                     break
             else:
                 seen = ", ".join(sorted({name.removeprefix("epoch/") for name in self.last_values})) or "none"
-                return None, f"the contract speaks of {band.metric!r}, which was never seen (seen: {seen})"
+                missing = f"the contract speaks of {band.metric!r}, which was never seen (seen: {seen})"
+                return None, Reason("unmeasured", missing)
             values = [value for value in row if value is not None]
             if len(values) < len(row):
-                return None, f"{band.metric!r} was seen in some of the twins only"
+                return None, Reason("unmeasured", f"{band.metric!r} was seen in some of the twins only")
             for value in values[1:]:
                 if not band.holds(values[0], value):
-                    return f"{band.metric} ended at {values[0]:.9g} and {value:.9g}, outside {band}", None
+                    left = f"{band.metric} ended at {values[0]:.9g} and {value:.9g}, outside {band}"
+                    return Reason("outside-band", left), None
         return None, None
 
 
-def _may_be_unsaid(difference: Difference) -> bool:
+def _may_be_omitted(difference: Difference) -> bool:
     return difference.only_in is not None and difference.phase == "weights" and not difference.uneven
 
 
 def _dumped(witness: Witness, keys: list[Key], step: int) -> dict[Key, Any]:
-    """What a twin writes down for us, or a recording has kept. Nothing, where there is no room for it."""
-    file = witness.folder / "tensors" / f"step-{step:06d}.safetensors"
-    answer = witness.ask("dump", entries=[list(key) for key in keys], file=str(file))
-    kept = Path(answer.get("file", file))
-    return read_dump(kept) if "written" in answer and kept.is_file() else {}
+    """What a twin writes down, or a recording has kept. Nothing, where there is no room for it."""
+    kept = witness.dump(keys, witness.folder / "tensors" / f"step-{step:06d}.safetensors")
+    return read_dump(kept) if kept is not None and kept.is_file() else {}

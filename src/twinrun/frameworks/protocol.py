@@ -22,6 +22,7 @@ class Framework:
     name: str = ""
     module: str = ""
     sources: Sequence[Source] = ()
+    points: Sequence[Point] = ()  # by which steps are seen
     import_draws: int = 0  # words that importing it draws from Python's random
     packages: tuple[str, ...] = ()  # distributions whose versions belong to the environment
     # Exceptions that speak of something that twins share: a file, a port, a device, memory.
@@ -30,10 +31,10 @@ class Framework:
     # inside the program's process
 
     def attach(self, recorder: Recorder) -> Sequence[Point]:
-        """Called right after the program has imported the framework. Returns the points by which steps are seen, which
-        are then installed. Their wrappers report to the recorder: blocks of digested tensors under their phase, and
-        the end of every step (`twin.steps.Steps` counts them)."""
-        return ()
+        """Called right after the program has imported the framework. Returns the points to install now. Their wrappers
+        report to the recorder: blocks of digested tensors under their phase, and the end of every step
+        (`twin.steps.Steps` counts them)."""
+        return self.points
 
     def probe(self, recorder: Recorder, name: str, tensor: Any) -> bool:
         """Take a tensor that the program hands to `twinrun.probe`. False: it is nothing of this framework's."""

@@ -1,57 +1,46 @@
-"""What pinning adds to the result of a run: what could not be pinned, what the program changed, and what was
-noticed inside. Framework-free: works on what a twin told of itself."""
+"""What pinning adds to the result of a run: what could not be pinned, what the program changed, and what was noticed
+inside."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from twinrun.findings.finding import Finding
+from twinrun.protocol.facts import Facts
 from twinrun.protocol.pin import PinRequest
-from twinrun.twin.pins import current
 from twinrun.twin.readback import changes, shortfalls
 
-# Ends the program by itself: no comparison is needed to know it.
-_FATAL = ("TW104", "TW406")
+_FATAL = ("TW104", "TW406")  # end the program by themselves: no comparison is needed to know them
 
 
-def told() -> list[dict[str, Any]]:
-    """Inside a twin: what was noticed while pinned."""
-    return [finding.as_json() for finding in current().notes]
-
-
-def noticed(facts: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    """In the parent: what the twins noticed, each once."""
-    documents = [document for each in facts for document in each.get("pinning", ())]
-    found = [Finding(**{**document, "evidence": tuple(document["evidence"])}) for document in documents]
-    return tuple(dict.fromkeys(found))
+def noticed(twins: Iterable[Facts]) -> tuple[Finding, ...]:
+    """What the twins noticed, each finding once."""
+    return tuple(dict.fromkeys(finding for facts in twins for finding in facts.findings))
 
 
 def refusals(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(finding for finding in findings if finding.code in _FATAL)
 
 
-def remarks(request: PinRequest | None, controls: Mapping[str, Any]) -> list[str]:
-    """For the screen: what was asked for and is not there, and what the program set itself."""
-    if request is None or not _readable(controls):
+def remarks(request: PinRequest | None, facts: Facts) -> list[str]:
+    """What was asked for and is not there, and what the program set itself."""
+    if request is None:
         return []
     return [
-        *(f"not pinned: {line}" for line in shortfalls(controls)),
-        *(f"set by the program: {line}" for line in changes(controls)),
+        *(f"not pinned: {line}" for line in shortfalls(facts.controls)),
+        *(f"set by the program: {line}" for line in changes(facts.controls)),
     ]
 
 
-def strictly_missing(request: PinRequest | None, controls: Mapping[str, Any]) -> str | None:
-    """The reason why a strict request cannot be judged; None where it holds or was not strict."""
+def strictly_missing(request: PinRequest | None, facts: Facts) -> str | None:
+    """Why a strict request cannot be judged; None where it holds or was not strict."""
     if request is None or not request.strict:
         return None
-    if not controls or not _readable(controls):
-        return "pinning was to be strict, and the controls could not be read back"
-    missing = shortfalls(controls)
+    if not facts.controls:
+        return "strict pinning was requested, and the controls could not be read back"
+    missing = shortfalls(facts.controls)
     return (
-        f"pinning was to be strict, and not everything is pinned: {'; '.join(missing)}" if missing else None
+        f"strict pinning was requested, and not everything is pinned: {'; '.join(missing)}"
+        if missing
+        else None
     )
-
-
-def _readable(controls: Mapping[str, Any]) -> bool:
-    return all(isinstance(entry, Mapping) and "requested" in entry for entry in controls.values())

@@ -12,11 +12,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotWrite
+from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.protocol import channel as wire
+from twinrun.protocol.facts import Facts
+from twinrun.protocol.messages import (
+    Answer,
+    AskDump,
+    AskFacts,
+    Dumped,
+    End,
+    FactsAnswer,
+    NoAnswer,
+    Question,
+    Trouble,
+)
+from twinrun.protocol.registry import frameworks
 from twinrun.protocol.spec import Spec
+from twinrun.recording.dump import Key
 from twinrun.recording.frame import Frame
 from twinrun.recording.manifest import read_manifest
 from twinrun.twin.reexec import entrance
@@ -32,25 +48,27 @@ class Twin:
         folder: Path,
         *,
         stdin: StdinCopy | None = None,
-        environment: Mapping[str, str] | None = None,
+        setup: Setup | None = None,
         **settings: Any,
     ) -> None:
+        """`settings` are fields of the Spec."""
         self.name = name
         self.folder = folder
         self.frames: deque[Frame] = deque()
         self.step = 0
         self.count = 0
-        self.last_word = time.monotonic()
-        self.trouble: dict[str, Any] | None = None
-        self.end: dict[str, Any] | None = None
+        self.last_message = time.monotonic()
+        self.trouble: Trouble | None = None
+        self.end: End | None = None
         self.closed = False
-        self._waits = bool(settings.get("lockstep", True))
+        setup = setup or Setup()
         self.channel, theirs = wire.pair()
         lifeline, self._lifeline = os.pipe()
         spec = Spec(
-            str(folder), theirs.fileno(), lifeline, str(program), _masked(program.arguments),
-            pythonpath=os.environ.get("PYTHONPATH"), **settings,
+            str(folder), theirs.fileno(), lifeline, str(program), tuple(mask_arguments(program.arguments)),
+            pythonpath=os.environ.get("PYTHONPATH"), interventions=setup.interventions, varied=setup.varied, **settings,
         )  # fmt: skip
+        self._waits = spec.lockstep
         spec_file = folder / "spec.json"
         try:
             folder.mkdir(parents=True)
@@ -65,10 +83,11 @@ class Twin:
         with out, err, theirs:
             self.process = subprocess.Popen(
                 program.command(),
+                cwd=program.cwd,
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env=_environment(spec_file, environment or {}),
+                env=_environment(spec_file, setup.environment),
                 pass_fds=(theirs.fileno(), lifeline),
                 start_new_session=True,  # its own group, so that all it starts can be ended with it
             )
@@ -86,7 +105,7 @@ class Twin:
             self._note(*message)
 
     def _note(self, kind: int, body: Any) -> None:
-        self.last_word = time.monotonic()
+        self.last_message = time.monotonic()
         if kind == wire.FRAME:
             self.frames.append(body)
             self.step = body.step
@@ -97,29 +116,42 @@ class Twin:
             self.trouble = body
 
     def go(self) -> None:
-        if not self._waits:  # nobody would read the word: after some hundreds of them, sending would block
+        if not self._waits:  # nobody would read the message: after some hundreds of them, sending would block
             return
         with contextlib.suppress(OSError):
             self.channel.send(wire.GO)
 
-    def ask(self, what: str, timeout: float = 60.0, **details: Any) -> dict[str, Any]:
-        """A question to a held twin. Never raises: a twin that cannot answer is answered for."""
+    def ask(self, question: Question, timeout: float = 60.0) -> Answer:
+        """A question to a held twin. Never raises: a twin that cannot answer gives NoAnswer."""
         try:
-            self.channel.send_json(wire.ASK, {"what": what, **details})
-            self.channel._socket.settimeout(timeout)
+            self.channel.send_message(wire.ASK, question)
+            self.channel.set_timeout(timeout)
             while True:
                 message = self.channel.receive()
                 if message is None:
-                    return {"error": "the twin ended, or did not answer in time"}
+                    return NoAnswer("the twin ended, or did not answer in time")
                 if message[0] == wire.ANSWER:
-                    answer: dict[str, Any] = message[1]
+                    answer: Answer = message[1]
                     return answer
                 self._note(*message)
         except (OSError, ValueError) as problem:
-            return {"error": str(problem)}
+            return NoAnswer(str(problem))
         finally:
             with contextlib.suppress(OSError):
-                self.channel._socket.settimeout(None)
+                self.channel.set_timeout(None)
+
+    def dump(self, entries: list[Key], file: Path) -> Path | None:
+        answer = self.ask(AskDump(entries, str(file)))
+        return Path(answer.file) if isinstance(answer, Dumped) else None
+
+    def facts(self) -> Facts:
+        """What the twin knows of itself: as it said at its end, or as it says when asked."""
+        if self.end is not None:
+            return self.end.facts
+        if self.ended:
+            return Facts(step=self.step)
+        answer = self.ask(AskFacts())
+        return answer.facts if isinstance(answer, FactsAnswer) else Facts(step=self.step)
 
     # ending
 
@@ -140,7 +172,7 @@ class Twin:
             return None
 
     def kill(self, status: str | None = None) -> None:
-        """End it and everything it started. The recording's manifest gets the last word that only we know."""
+        """End it and everything it started. The recording's manifest gets what only the parent knows."""
         code = self.process.poll()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -157,10 +189,11 @@ class Twin:
 
     def tail(self, lines: int = 15) -> str:
         """The end of what the program printed: its errors first of all."""
+        known = frameworks()
         for name in ("stderr.txt", "stdout.txt"):
             with contextlib.suppress(OSError):
                 text = (self.folder / name).read_bytes()[-16_384:].decode("utf-8", "replace").strip()
-                kept = [line for line in text.splitlines() if not _is_chatter(line)]
+                kept = [line for line in text.splitlines() if not any(f.is_log_noise(line) for f in known)]
                 if kept:
                     return "\n".join(kept[-lines:])
         return ""
@@ -176,33 +209,8 @@ def ending(code: int) -> str:
         return f"was ended by signal {-code}"
 
 
-def _is_chatter(line: str) -> bool:
-    """TensorFlow's start-up lines, which say nothing about why a program failed."""
-    return (
-        line.startswith(("I0000", "W0000", "WARNING: All log messages before absl"))
-        or " I tensorflow/" in line
-    )
-
-
-_NVIDIA = (Path("/dev/nvidia0"), Path("/proc/driver/nvidia"))
-
-
-def _shared_gpu(visible: str | None, signs: tuple[Path, ...] = _NVIDIA) -> dict[str, str]:
-    """TensorFlow takes all of a GPU's memory at once, and the twins share the GPU: there it must take what it needs."""
-    if visible in ("", "-1") or not any(sign.exists() for sign in signs):
-        return {}
-    return {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-
-
-def _masked(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    try:
-        from twinrun.environment.secrets import mask_arguments
-    except ImportError:
-        return arguments
-    return tuple(mask_arguments(arguments))
-
-
 def _environment(spec_file: Path, extra: Mapping[str, str]) -> dict[str, str]:
     environment = {**os.environ, **extra}
-    environment = {**_shared_gpu(environment.get("CUDA_VISIBLE_DEVICES")), **environment}
+    for framework in frameworks():
+        environment = {**framework.launch_environment(environment), **environment}
     return {**environment, **entrance(str(spec_file), environment.get("PYTHONPATH"))}

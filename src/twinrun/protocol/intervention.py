@@ -59,7 +59,9 @@ class Freeze(msgspec.Struct, frozen=True, tag="freeze"):
         return Freeze(source, action, str(Path(file).resolve()), int(line) if line else None)
 
 
-_FREEZE_FORMS = "write SOURCE, SOURCE:FILE:LINE or SOURCE.ACTION:FILE:LINE, for example numpy-random:train.py:12"
+_FREEZE_FORMS = (
+    "write SOURCE, SOURCE:FILE:LINE or SOURCE.ACTION:FILE:LINE, for example numpy-random:train.py:12"
+)
 
 
 class Vary(msgspec.Struct, frozen=True, tag="vary"):

@@ -20,7 +20,8 @@ Wrap = Callable[[Any, Any], Any]
 @dataclass(frozen=True)
 class Point:
     """`place` is `module:function` or `module:Class.method`. It is replaced once `after` (by default the module
-    itself) has been imported. With `everywhere`, also wherever that package holds the function under some name."""
+    itself) has been imported. With `everywhere`, also wherever that package holds the function under some name.
+    With `entrance`, the place of another function, only programs that call that one need this point."""
 
     place: str
     wrap: Wrap = field(repr=False, compare=False)
@@ -29,6 +30,7 @@ class Point:
     tested_on: str = "Python 3.10 to 3.12"
     after: str = ""
     everywhere: str = ""
+    entrance: str = ""
     optional: bool = False  # only some releases have it, and those that lack it lose nothing
 
     @property

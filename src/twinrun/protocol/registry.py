@@ -15,28 +15,28 @@ from twinrun.protocol.source import Source
 from twinrun.protocol.variation import Variation
 
 if TYPE_CHECKING:
-    from twinrun.protocol.framework import Framework
+    from twinrun.frameworks.protocol import Framework
 
 # In the order in which controls are applied and suspects of equal rank are tried.
 SOURCES = (
-    "twinrun.sources.hash_order:HashOrder",
-    "twinrun.sources.python_random:PythonRandom",
     "twinrun.sources.numpy_random:NumpyRandom",
+    "twinrun.sources.python_random:PythonRandom",
     "twinrun.sources.generators:Generators",
     "twinrun.sources.entropy:Entropy",
     "twinrun.sources.names:Names",
     "twinrun.sources.clock:Clock",
     "twinrun.sources.input_files:InputFiles",
     "twinrun.sources.file_listing:FileListing",
+    "twinrun.sources.hash_order:HashOrder",
     "twinrun.sources.addresses:Addresses",
-    "twinrun.sources.threads:Threads",
     "twinrun.sources.completion_order:CompletionOrder",
+    "twinrun.sources.threads:Threads",
     "twinrun.sources.ops:Ops",
 )
 FRAMEWORKS = (
-    "twinrun.frameworks.tensorflow:TensorFlow",
     "twinrun.frameworks.keras:Keras",
     "twinrun.frameworks.tf_keras:TfKeras",
+    "twinrun.frameworks.tensorflow:TensorFlow",
 )
 
 

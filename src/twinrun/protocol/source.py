@@ -25,6 +25,7 @@ class SecondLook:
 
     why: str
     intervention: Stress | Vary
+    how: str = "with CPU affinity shuffled in one twin"  # what the intervention does, in words
 
 
 class Source:

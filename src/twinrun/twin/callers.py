@@ -10,7 +10,7 @@ import site
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,7 +30,9 @@ class Caller:
     line: int
     function: str
     via: str = ""  # the library that the user's line called
-    context: str = ""  # how a library called the user's code: "py_function", "generator", "loader", "graph", …
+    context: str = (
+        ""  # how a library called the user's code: "py_function", "generator", "loader", "graph", …
+    )
     near: str = ""  # the library that used the source
     entry: str = ""  # the function of a library that the user's line called
 
@@ -53,6 +55,7 @@ class Conventions:
 
 
 conventions = Conventions()
+
 
 @lru_cache(maxsize=1)
 def _library_roots() -> tuple[str, ...]:
@@ -113,6 +116,17 @@ def _installed_in(folder: str) -> frozenset[str]:
     finally:
         own.looking = False
     return frozenset(found)
+
+
+@contextlib.contextmanager
+def unseen() -> Iterator[None]:
+    """What this thread does meanwhile is Twinrun's own doing: no line of the program's led to it."""
+    before = getattr(own, "looking", False)
+    own.looking = True
+    try:
+        yield
+    finally:
+        own.looking = before
 
 
 def user_site(skip: int = 1) -> tuple[str, int] | None:

@@ -97,6 +97,17 @@ class EventLog:
             if len(event.draws) < _KEPT_DRAWS:
                 event.draws.append(xxhash.xxh3_64_hexdigest(data))
 
+    def retract(self, source: str, action: str, caller: Caller) -> None:
+        """The last use by this line was none: an event that has no other use is dropped."""
+        key = (source, action, caller.file, caller.line, "")
+        with self._lock:
+            event = self._events.get(key)
+            if event is None:
+                return
+            event.count -= 1
+            if not event.count:
+                del self._events[key]
+
     def events(self) -> list[Event]:
         with self._lock:
             return [event.closed() for event in sorted(self._events.values(), key=lambda event: event.order)]
@@ -119,7 +130,7 @@ class EventLog:
 
     def claim(self, source: str, libraries: Iterable[str], owner: str) -> None:
         """Uses of `source` by these libraries belong to `owner`."""
-        self._claims.setdefault(source, {}).update({library: owner for library in libraries})
+        self._claims.setdefault(source, {}).update(dict.fromkeys(libraries, owner))
 
     def owner(self, source: str, caller: Caller | None) -> str:
         claims = self._claims.get(source)

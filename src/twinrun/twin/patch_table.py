@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -70,10 +71,11 @@ class PatchTable:
             except MissingPoint as problem:
                 row.status, row.why = "missing", problem.message
                 if not point.optional:
-                    self._session.point_missing(point, problem)
+                    self._missing(point, problem)
             except Exception as problem:  # the wrapper expects something else: as good as missing
                 row.status, row.why = "missing", f"{type(problem).__name__}: {problem}"
-                self._session.point_missing(point, MissingPoint(f"{point.place} is not as expected: {row.why}"))
+                message = f"{point.place} is not as expected: {row.why}"
+                self._missing(point, MissingPoint(message, where=point.place))
             else:
                 row.status = "installed"
                 if point.everywhere:
@@ -81,17 +83,37 @@ class PatchTable:
         for package, pairs in everywhere.items():
             _replace_everywhere(pairs, package)
 
+    def _missing(self, point: Point, problem: MissingPoint) -> None:
+        """Reported at once, or when the program first calls what leads to the point."""
+        if not point.entrance:
+            self._session.point_missing(point, problem)
+            return
+        self._session.notes.append(
+            f"{problem.message}: a program that calls {point.entrance} cannot be checked"
+        )
+
+        def wrap(session: Session, original: Any) -> Any:
+            def entrance(*args: Any, **kwargs: Any) -> Any:
+                session.point_missing(point, problem)
+                return original(*args, **kwargs)
+
+            return entrance
+
+        with contextlib.suppress(MissingPoint):  # then no program can call it
+            replace(Point(point.entrance, wrap, point.reason, point.needed_for), self._session)
+
 
 def replace(point: Point, session: Session) -> tuple[Any, Any]:
     """Put the replacement in place. Returns the original and the replacement."""
     owner, name = find(point.place)
     original = owner.__dict__[name] if isinstance(owner, type) else getattr(owner, name)
     replacement = point.wrap(session, original)
-    if callable(replacement) and not isinstance(replacement, type):
+    before, after = _function(original), _function(replacement)
+    if callable(after) and not isinstance(after, type):
         for attribute in _COPIED:
-            if hasattr(original, attribute):
-                setattr(replacement, attribute, getattr(original, attribute))
-        replacement.__wrapped__ = original
+            if hasattr(before, attribute):
+                setattr(after, attribute, getattr(before, attribute))
+        after.__wrapped__ = before
     if owner is os:
         for ability in _ABILITIES:
             able: set[Any] = getattr(os, ability, set())
@@ -99,6 +121,11 @@ def replace(point: Point, session: Session) -> tuple[Any, Any]:
                 able.add(replacement)
     _set(owner, name, replacement)
     return original, replacement
+
+
+def _function(thing: Any) -> Any:
+    """The function of a static or class method, which does not take attributes itself; else the thing."""
+    return thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
 
 
 def find(place: str) -> tuple[Any, str]:

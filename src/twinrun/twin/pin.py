@@ -16,9 +16,9 @@ from twinrun.protocol.registry import controls
 from twinrun.twin.callers import user_site
 from twinrun.twin.pinning import apply, pin_now_and_later, watch_seeding
 from twinrun.twin.pins import Pins
-from twinrun.twin.session import current
 from twinrun.twin.readback import read_back, shortfalls
 from twinrun.twin.refusal import explain_now
+from twinrun.twin.session import current
 from twinrun.twin.too_late import came_before, too_late
 
 

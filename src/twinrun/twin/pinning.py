@@ -46,7 +46,9 @@ def watch_seeding() -> None:
     if not session.pins.watching:
         session.pins.watching = True
         for source in sources():
-            session.patches.install(source.name, [point for point in source.points if "pin" in point.needed_for])
+            session.patches.install(
+                source.name, [point for point in source.points if "pin" in point.needed_for]
+            )
 
 
 def pin_now_and_later(request: PinRequest) -> None:
@@ -80,7 +82,9 @@ def apply(control: Control, request: PinRequest) -> None:
     pins = session.pins
     try:
         session.patches.install(control.name, control.points)
-        missing = [row for row in session.patches.rows() if row.owner == control.name and row.status == "missing"]
+        missing = [
+            row for row in session.patches.rows() if row.owner == control.name and row.status == "missing"
+        ]
         if missing:
             raise NotApplied("; ".join(row.why for row in missing))
         undo = control.apply(request)

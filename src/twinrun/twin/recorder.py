@@ -299,7 +299,9 @@ class Recorder:
     def leave_to_parent(self) -> None:
         """In a forked child of the program: the recording and the channel belong to the process that was launched."""
         self.stop()
-        self._owed = False  # its parent waits for the answer to the last frame; this process would take it away
+        self._owed = (
+            False  # its parent waits for the answer to the last frame; this process would take it away
+        )
 
 
 def describe(problem: BaseException | str) -> Trouble:

@@ -16,9 +16,7 @@ def start_stress() -> None:
     """From now on, in the background. The number of cores that thread pools were made for stays as it was."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > 1:
-        threading.Thread(
-            target=_shuffle_affinity, args=(cores,), name="twinrun-stress", daemon=True
-        ).start()
+        threading.Thread(target=_shuffle_affinity, args=(cores,), name="twinrun-stress", daemon=True).start()
 
 
 def _shuffle_affinity(cores: list[int]) -> None:

@@ -1,22 +1,31 @@
-"""The Keras 3 adapter, on its TensorFlow backend: fit, train_on_batch, optimizers, and names for variables."""
+"""Keras 3 on its TensorFlow backend: fit, train_on_batch, optimizers, and names for variables."""
 
 from __future__ import annotations
 
-from twinrun.twin.recorder import Watch
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from twinrun.frameworks.keras.patches import POINTS
+from twinrun.frameworks.keras.sources import SOURCES
+from twinrun.frameworks.protocol import Framework
+from twinrun.protocol.point import Point
+
+if TYPE_CHECKING:
+    from twinrun.twin.recorder import Recorder
 
 
-def attach(watch: Watch) -> None:
-    import keras
+class Keras(Framework):
+    name = "Keras"
+    module = "keras"
+    sources = SOURCES
+    points = POINTS
+    packages = ("keras",)
 
-    if keras.backend.backend() != "tensorflow":
-        watch.notes.append(f"Keras runs on {keras.backend.backend()}; only its TensorFlow backend is watched")
-        return
-    from twinrun.frameworks.keras.patches import install
-    from twinrun.frameworks.tensorflow.observer import observer_for
+    def attach(self, recorder: Recorder) -> Sequence[Point]:
+        import keras
 
-    install(observer_for(watch))
-    if watch.spec.ledger:
-        from twinrun.frameworks.keras.loaders import install as install_ledger
-        from twinrun.twin.ledger_install import open_book
-
-        install_ledger(open_book(watch))
+        backend = keras.backend.backend()
+        if backend == "tensorflow":
+            return self.points
+        recorder.note(f"Keras runs on {backend}; only its TensorFlow backend is watched")
+        return ()

@@ -1,28 +1,66 @@
-"""The TensorFlow adapter: variables, tf.function calls, gradient tapes and dataset iterators, seen from outside the step."""
+"""TensorFlow: variables, tf.function calls, gradient tapes, dataset iterators and sessions, seen from outside the step."""
 
 from __future__ import annotations
 
-from twinrun.twin.recorder import Watch
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from twinrun.findings.finding import Finding
+from twinrun.frameworks.protocol import Framework
+from twinrun.frameworks.tensorflow.patches import POINTS
+from twinrun.frameworks.tensorflow.sources import SOURCES
+
+if TYPE_CHECKING:
+    from twinrun.twin.recorder import Recorder
+    from twinrun.twin.session import Session
+
+_NVIDIA = (Path("/dev/nvidia0"), Path("/proc/driver/nvidia"))
 
 
-def attach(watch: Watch) -> None:
-    from twinrun.frameworks.tensorflow.observer import observer_for
+class TensorFlow(Framework):
+    name = "TensorFlow"
+    module = "tensorflow"
+    sources = SOURCES
+    points = POINTS
+    import_draws = 1
+    packages = ("tensorflow",)
+    resource_errors = (
+        "NotFoundError", "AlreadyExistsError", "DataLossError", "FailedPreconditionError", "UnavailableError",
+        "ResourceExhaustedError", "InternalError", "UnknownError", "AbortedError",
+    )  # fmt: skip
 
-    observer_for(watch)
-    if watch.spec.ledger:
-        from twinrun.frameworks.tensorflow.randomness import install
-        from twinrun.frameworks.tensorflow.readers import install as note_files
-        from twinrun.twin.ledger_install import open_book
+    def probe(self, recorder: Recorder, name: str, tensor: Any) -> bool:
+        from twinrun.frameworks.tensorflow.probe_tensor import probe_tensor
 
-        install(open_book(watch))
-        note_files(open_book(watch))
-    if watch.spec.experiment.get("trace_ops"):
-        from twinrun.frameworks.tensorflow.optrace import install as trace_ops
+        return probe_tensor(recorder, name, tensor)
 
-        trace_ops(watch)
-    if watch.spec.experiment.get("audit_data"):
-        from twinrun.frameworks.tensorflow.data.watch import told, watch_datasets
+    def trace_ops(self, recorder: Recorder, *, pipeline: bool) -> None:
+        from twinrun.frameworks.tensorflow.optrace import trace_ops
+
+        trace_ops(recorder, pipeline=pipeline)
+
+    def audit_datasets(self, session: Session) -> None:
+        from twinrun.pipelines.built_datasets import told, watch_datasets
 
         watch_datasets()
-        watch.answers["data"] = lambda _: told()
-        watch.stop_at(watch.spec.experiment["audit_data"])
+        session.audited = told
+
+    def explain(self, problem: BaseException) -> Finding | None:
+        from twinrun.frameworks.tensorflow.refusal import explain
+
+        return explain(problem)
+
+    def launch_environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
+        return shared_gpu(environment.get("CUDA_VISIBLE_DEVICES"))
+
+    def is_log_noise(self, line: str) -> bool:
+        starts = ("I0000", "W0000", "WARNING: All log messages before absl")
+        return line.startswith(starts) or " I tensorflow/" in line
+
+
+def shared_gpu(visible: str | None, signs: tuple[Path, ...] = _NVIDIA) -> dict[str, str]:
+    """TensorFlow takes all of a GPU's memory at once, and the twins share the GPU: there it must take what it needs."""
+    if visible in ("", "-1") or not any(sign.exists() for sign in signs):
+        return {}
+    return {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}

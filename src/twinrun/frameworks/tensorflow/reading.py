@@ -1,4 +1,4 @@
-"""Reading variables: their own memory, not copied, one by one or all of them in one op."""
+"""Reading variables without a copy, one by one or all of them in one op."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ _MOST_FAILURES = 3
 
 
 def read(variable: Any) -> np.ndarray | None:
-    """The variable's own memory, not copied. Whoever keeps it makes TensorFlow copy at the next update."""
+    """The variable's own memory, not copied. While it is kept, TensorFlow copies at the next update."""
     handle = variable._handle
-    if not isinstance(
-        handle, EagerTensor
-    ):  # it is in a graph, and has no value that could be read from outside
+    if not isinstance(handle, EagerTensor):  # in a graph, without a value that could be read from outside
         return None
     return read_handle(handle, variable._dtype.as_datatype_enum, size_of(variable))
 
@@ -41,8 +39,8 @@ def read_handle(handle: Any, kind: int, size: int) -> np.ndarray | None:
 
 
 class Together:
-    """Several variables read by one op, which costs a fifth of reading them one by one. Keeps their handles,
-    and with them their memory: whoever has one drops it when one of the variables dies."""
+    """Several variables read by one op, which costs a fifth of reading them one by one. It keeps their handles, and with
+    them their memory: it must be dropped when one of the variables dies."""
 
     def __init__(self, handles: Sequence[Any], kinds: Sequence[int]) -> None:
         self._handles = list(handles)
@@ -50,8 +48,8 @@ class Together:
         self._failures = 0
 
     def read(self) -> list[np.ndarray] | None:
-        """None when it cannot be done so: one is not initialised, they stand on several devices, or this
-        release of TensorFlow has no such op. The caller then reads them one by one."""
+        """None where that is not possible: one is not initialised, they are on several devices, or this release of
+        TensorFlow has no such op. The caller then reads them one by one."""
         if self._failures >= _MOST_FAILURES:
             return None
         try:

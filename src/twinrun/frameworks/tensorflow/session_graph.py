@@ -1,5 +1,5 @@
-"""What a run of a graph would do, read from the graph and never from its Python objects: which variables it updates,
-and which elements it draws. Nothing is added to the graph: that would change it, and it may be finished."""
+"""What a run of a graph would do, read from the graph alone: which variables it updates, and which elements it draws.
+Nothing is added to the graph: that would change it, and it may be finalized."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorflow.python.framework import dtypes, ops
 
-# Ops that change a variable, which is their first input. Two of them may as well give it its first value.
+# Ops that change a variable, which is their first input. Those in _PLAIN may also be what initialises it.
 _CHANGES = re.compile(r"(Resource)?(Sparse)?(Apply|Scatter|StridedSliceAssign)|Assign")
 _PLAIN = ("Assign", "AssignVariableOp")
 _DRAWS = re.compile(r"IteratorGetNext(Sync)?$|Queue(Dequeue|DequeueMany|DequeueUpTo)(V2)?$")
@@ -21,7 +21,7 @@ _OPAQUE = (dtypes.variant, dtypes.resource)
 class Plan:
     """What one run does, by its fetches, its targets and what is fed."""
 
-    updates: tuple[str, ...]  # the ops that train: none, and the run is no step
+    updates: tuple[str, ...]  # the ops that train; without any, the run is no step
     drawn: tuple[Any, ...]  # tensors of the elements that it draws itself
 
 
@@ -30,7 +30,7 @@ class Knowledge:
     """What is known of one graph. Kept by the graph itself: they die together."""
 
     plans: dict[Any, Plan] = field(default_factory=dict)
-    harmless: set[str] = field(default_factory=set)  # ops that no update and no drawing leads to
+    harmless: set[str] = field(default_factory=set)  # ops that depend on no update and draw nothing
 
 
 def plan(graph: Any, asked: list[Any], fed: list[Any]) -> Plan:
@@ -60,8 +60,8 @@ def _plan(graph: Any, known: Knowledge, asked: list[Any], fed: set[str]) -> Plan
             else:
                 cut = cut or bool(len(tensor.op.inputs))
         left += op.control_inputs
-    passing = _passing(graph)
-    updates = sorted(op.name for op in seen.values() if _updates(graph, op, passing))
+    untrained = _untrained(graph)
+    updates = sorted(op.name for op in seen.values() if _updates(graph, op, untrained))
     draws = [op for op in seen.values() if _DRAWS.match(op.type) and op._get_control_flow_context() is None]
     if not updates and not draws and not cut:
         known.harmless.update(seen)
@@ -74,15 +74,15 @@ def _plan(graph: Any, known: Knowledge, asked: list[Any], fed: set[str]) -> Plan
     return Plan(tuple(updates), tuple(drawn))
 
 
-def _passing(graph: Any) -> set[str]:
-    """Variables that are no state of training: what metrics count in."""
+def _untrained(graph: Any) -> set[str]:
+    """Variables that are no state of training, such as the counters of metrics."""
     keys = (ops.GraphKeys.LOCAL_VARIABLES, ops.GraphKeys.METRIC_VARIABLES)
     return {variable.op.name for key in keys for variable in graph.get_collection(key)}
 
 
-def _updates(graph: Any, op: Any, passing: Collection[str]) -> bool:
-    """Whether it moves a variable from where it stands. Giving it a value that has nothing to do with the one it has
-    (its first one, one restored, one copied from another network) is no update, nor is counting."""
+def _updates(graph: Any, op: Any, untrained: Collection[str]) -> bool:
+    """Whether it changes a variable depending on the value it has. A value that has nothing to do with the present one
+    (the initial one, one restored, one copied from another network) is no update, nor is counting."""
     if not len(op.inputs):
         return False
     if not _CHANGES.match(op.type):
@@ -90,7 +90,7 @@ def _updates(graph: Any, op: Any, passing: Collection[str]) -> bool:
     first = op.inputs[0]
     if first.dtype != dtypes.resource and not first.dtype._is_ref_dtype:
         return False  # ScatterNd and its like compute, and change nothing
-    if first.op.name in passing:
+    if first.op.name in untrained:
         return False
     others = [one.dtype.base_dtype for one in op.inputs[1:]]
     if not any(kind.is_floating or kind.is_complex for kind in others):

@@ -1,4 +1,4 @@
-"""What goes into a call and comes out of it, seen from outside: blocks of named tensors."""
+"""What goes into a call and comes out of it, as blocks of named tensors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def output_blocks(result: Any) -> list[Block]:
 
 
 def named_arguments(function: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
-    """The tensors handed to a call, under the names of the parameters they went to."""
+    """The tensors given to a call, under the names of its parameters."""
     positional, rest = _parameter_names(function)
     found: list[tuple[str, Any]] = []
     for index, value in enumerate(args):
@@ -48,8 +48,8 @@ def named_arguments(function: Any, args: Any, kwargs: Any) -> list[tuple[str, An
 
 
 def _parameter_names(function: Any) -> tuple[list[str], str]:
-    """Of a tf.function's positional parameters, and of what takes all further ones. TensorFlow knows them without the
-    instance of a method, and with what a partial leaves open."""
+    """Of a tf.function's positional parameters, and of what takes all further ones. TensorFlow leaves out the instance of
+    a method, and what a partial has bound."""
     known = getattr(getattr(function, "_function_type", None), "parameters", {}).values()
     named = [one.name for one in known if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     return named, next((one.name for one in known if one.kind is one.VAR_POSITIONAL), "argument")

@@ -1,4 +1,4 @@
-"""Tensors as the watch wants them: named leaves of a structure, a digest for each, and their values on request."""
+"""Tensors as the recorder wants them: named leaves of a structure, a digest for each, and their values on request."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tensorflow.python.framework import ops
 from twinrun.recording.digest import digest_array
 from twinrun.twin.recorder import Block
 
-# By its name: making a tensor to ask for its type would start the runtime before the program configures it.
+# Taken by its name: making a tensor to get its type would start the runtime before the program configures it.
 EagerTensor = ops.EagerTensor
-# Types without bits to show, by number: a tensor's type object costs more to ask for than its memory.
+# Types without bits to compare, by number: a tensor's type object is slower to get than its memory.
 OPAQUE = (tf.variant.as_datatype_enum, tf.resource.as_datatype_enum)
 _REST = " and all that follow"
 _POSITIONS = ("x", "y", "sample_weight")  # what Keras calls the members of a batch
@@ -50,8 +50,8 @@ def leaves(structure: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 @lru_cache(maxsize=1024)
 def _form(kind: Any) -> str | None:
-    """How a type holds tensors. Kept by type: TensorFlow's types answer isinstance slowly, and this is asked
-    for everything that goes into a step and comes out of it."""
+    """How a type holds tensors. Cached: isinstance is slow for TensorFlow's types, and this is asked for everything that
+    goes into a step and comes out of it."""
     if issubclass(kind, Mapping):
         return "mapping"
     if hasattr(kind, "_fields"):  # a namedtuple
@@ -77,7 +77,7 @@ def _join(name: str, part: str) -> str:
 
 
 def as_array(tensor: Any) -> np.ndarray | None:
-    """The tensor's own memory where it can be shared, else a copy. None for what has no bits to show."""
+    """The tensor's own memory where it can be shared, else a copy. None for what has no bits."""
     if isinstance(tensor, EagerTensor):
         return None if tensor._datatype_enum() in OPAQUE else np.asarray(tensor._numpy_internal())
     if isinstance(tensor, (np.ndarray, np.generic, int, float, bool)):
@@ -87,18 +87,13 @@ def as_array(tensor: Any) -> np.ndarray | None:
 
 def rank_of(tensor: Any) -> int | None:
     if isinstance(tensor, EagerTensor):
-        return int(tensor._rank())  # its shape takes ten times as long to ask for
+        return int(tensor._rank())  # its shape takes ten times as long to get
     shape = getattr(tensor, "shape", None)
     return None if shape is None else len(shape)
 
 
-def digest(tensor: Any) -> int | None:
-    array = as_array(tensor)
-    return None if array is None else digest_array(array)
-
-
 def block(phase: str, structure: Any, name: str = "") -> Block | None:
-    """A block of everything in a structure that has bits. Keeps references, so that it can be dumped while held."""
+    """A block of everything in a structure that has bits. Keeps references, so that it can be dumped later."""
     names, digests, arrays = [], [], []
     for leaf_name, leaf in leaves(structure, name):
         array = as_array(leaf)
@@ -111,19 +106,19 @@ def block(phase: str, structure: Any, name: str = "") -> Block | None:
     return Block(phase, tuple(names), digests, lambda number: arrays[number], scalars(arrays))
 
 
-def size_of_block(seen: Block) -> int:
+def size_of_block(one: Block) -> int:
     """Bytes of memory that a block keeps alive."""
-    return sum(seen.read(number).nbytes for number in range(len(seen.names))) if seen.read is not None else 0
+    return sum(one.read(number).nbytes for number in range(len(one.names))) if one.read is not None else 0
 
 
 def folded(rest: Block, more: Block) -> Block:
-    """One block that stands for another and for all that was folded into it before: its digest depends on every one."""
+    """One block that stands for both, and for all that was folded into `rest` before: its digest depends on every one."""
     name = rest.names[0] if rest.names[0].endswith(_REST) else f"{rest.names[0]}{_REST}"
     return Block(rest.phase, (name,), [digest_array(np.array([*rest.digests, *more.digests], np.uint64))])
 
 
 def scalars(arrays: list[np.ndarray]) -> tuple[tuple[int, float], ...]:
-    """Single numbers are worth keeping as numbers: contracts on metrics are judged by them."""
+    """The values of single numbers, by index: contracts on metrics are judged by them."""
     return tuple(
         (index, float(array))
         for index, array in enumerate(arrays)

@@ -1,4 +1,4 @@
-"""What makes a step: an optimizer, known by its count of updates, and the tf.functions that drive it."""
+"""What makes a step: an optimizer, with its count of updates, and the tf.functions that drive it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from twinrun.frameworks.tensorflow.reading import Together, read
 
 
 class Updater:
-    """An optimizer, known by its count of updates."""
+    """An optimizer and its count of updates."""
 
     def __init__(self, optimizer: Any) -> None:
         self._optimizer = weakref.ref(optimizer)
-        self._counter: tuple[Any, Any, Together] | None = None  # what the optimizer has, its tf.Variable
+        # What the optimizer counts with, the tf.Variable inside it, and a fast way to read that.
+        self._counter: tuple[Any, Any, Together] | None = None
         self.count = 0
 
     def iterations(self) -> Any:
@@ -40,16 +41,13 @@ class Updater:
         return max(0, self.count - before)
 
     def _value(self) -> Any:
-        known = self._count_of()
-        if self._counter is None or self._counter[0] is not known:  # Keras takes long to tell what is inside
-            variable = _tf_variable(known)
+        counter = self._count_of()
+        if self._counter is None or self._counter[0] is not counter:  # Keras is slow to unwrap its variables
+            variable = _tf_variable(counter)
             if not hasattr(variable, "_handle"):
                 return None
-            self._counter = (
-                known,
-                variable,
-                Together([variable._handle], [variable._dtype.as_datatype_enum]),
-            )
+            together = Together([variable._handle], [variable._dtype.as_datatype_enum])
+            self._counter = (counter, variable, together)
         found = self._counter[2].read()
         return found[0] if found is not None else read(self._counter[1])
 
@@ -60,9 +58,9 @@ def _tf_variable(variable: Any) -> Any:
 
 @dataclass
 class Call:
-    """What is known of a tf.function: which optimizers it drives, and whose gradients it takes."""
+    """What is known of a tf.function: which optimizers it drives, and what it takes gradients of."""
 
     updaters: set[Updater] = field(default_factory=set)
     sources: list[Any] = field(default_factory=list)
     depth: int = 0  # loops around the call that is under way
-    moves: bool = False  # it updates by hand what it takes gradients of
+    moves: bool = False  # it updates manually what it takes gradients of

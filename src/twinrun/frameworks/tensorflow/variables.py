@@ -1,4 +1,4 @@
-"""Every variable the program makes, in the order of birth, under a name that means something to its author."""
+"""Every variable that the program makes, in the order of creation, under a name that means something to its author."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from twinrun.recording.digest import Digester, digest_array
 from twinrun.twin.callers import user_site
 from twinrun.twin.recorder import Block
 
-_HELD_BYTES = 256 << 20
-# A variable is told of at every look while fewer than so many were born after it, or while it changed within so many
-# looks. Neither depends on whether it is still alive.
-_BIRTHS, _LOOKS = 64, 64
+_KEPT_BYTES = 256 << 20
+# A variable is reported at every look while fewer than so many were created after it, or while it changed within so
+# many looks. Neither depends on whether it is still alive.
+_RECENT, _LOOKS = 64, 64
 
 
 @dataclass(eq=False)
 class Tracked:
-    """One variable. `handle` is what TensorFlow knows it by: through it, its value can be read when the Python object
-    has died. None once the last value of a dead one was seen."""
+    """One variable. Through its `handle` its value can be read even when the Python object is gone. None once the last
+    value of a dead one was seen."""
 
     ref: Callable[[], Any]
     handle: Any
     kind: int  # its type's number in TensorFlow
     is_integer: bool
     size: int  # in bytes, 0 where it is not known
-    number: int  # in the order of birth
+    number: int  # in the order of creation
     own_name: str
     site: tuple[str, int] | None
     path: str | None = None  # its name in Keras
@@ -45,8 +45,8 @@ class Tracked:
     digest: int = 0  # as it was when last looked at
     last: int | None = None  # as it was when it died
     changed: int = 0  # the look that saw it change
-    told: bool = True
-    held: bool = False  # see Variables.release
+    reported: bool = True
+    kept: bool = False  # see Variables.release_kept
 
     def look(self) -> int | None:
         """Its digest as it is now; None where it has no value yet."""
@@ -68,10 +68,10 @@ Group = tuple[str, tuple[str, ...], list[Tracked]]  # kind, names, members
 class Plan:
     """How to read all variables at every look: worked out once, and again when variables come or go."""
 
-    def __init__(self, rows: list[Tracked]) -> None:
-        alive = [one for one in rows if one.handle is not None]
-        dead = [one for one in rows if one.handle is None]
-        self.rows = [*alive, *dead]
+    def __init__(self, tracked: list[Tracked]) -> None:
+        alive = [one for one in tracked if one.handle is not None]
+        dead = [one for one in tracked if one.handle is None]
+        self.tracked = [*alive, *dead]
         self._alive = alive
         self._dead = [one.last for one in dead]
         self._together: Together | None = None
@@ -80,7 +80,7 @@ class Plan:
         self._digester = Digester([one.size for one in alive])
 
     def digests(self) -> list[int | None]:
-        """Of its rows, as they are now."""
+        """Of `tracked`, as they are now."""
         arrays = self._together.read() if self._together is not None else None
         if arrays is None:
             return [*(one.look() for one in self._alive), *self._dead]
@@ -88,107 +88,108 @@ class Plan:
 
 
 class Variables:
-    """The program's variables die when they would have died, and what is told of them does not depend on when.
+    """Tracking keeps no variable of the program alive, and what is reported does not depend on when one dies.
 
-    No program decides when a variable dies: models are knots of references, which live until Python's collector comes
-    by. So a variable is read through its handle, which is ours to keep, dead or alive; the handle of a dead one is kept
-    until its last value was seen, at the latest when the next variable is born and may need the memory. From then on
-    its last value stands for it, as one that is not collected yet would still have it. When a variable is no longer
-    told of is counted in births and looks. The collector is never waited for."""
+    No program decides when a variable dies: models are cycles of references, which live until Python's collector runs.
+    So a variable is read through its handle, which can be kept when it is dead. The handle of a dead one is kept until
+    its last value was seen, at the latest when the next variable is created, which may need the memory. From then on its
+    last value stands for it, as if it had not been collected yet. How long a variable is reported is counted in
+    creations and looks, never by the collector."""
 
     def __init__(self) -> None:
         self.ignore = False  # while Keras makes the variables of a metric
         self._lock = threading.RLock()
-        self._births = 0
+        self._count = 0
         self._looks = 0
         self._names: dict[str, int] = {}
         self._unnamed: list[Tracked] = []
         self._unseen: list[Tracked] = []  # without a value so far, or never looked at
-        self._rows: list[Tracked] = []  # all others that are, or may still be told of
+        self._seen: list[Tracked] = []  # all others that are, or may still be reported
         self._by_ref: dict[int, Tracked] = {}
         self._by_variable: dict[int, Tracked] = {}  # of the unnamed
-        self._fresh = False  # births since the last look
+        self._created = False  # since the last look
         # Python's collector puts them here, in any thread and between any two lines: no code of ours may run then.
-        self._dying: deque[Any] = deque()
+        self._died: deque[Any] = deque()
         self._plan: Plan | None = None
         self._groups: list[Group] | None = None
         self._trains = False
-        self._held_dead: list[Tracked] = []
-        self._held_bytes = 0
+        self._kept_dead: list[Tracked] = []
+        self._kept_bytes = 0
 
-    def note(self, variable: Any) -> None:
+    def track(self, variable: Any) -> None:
         """A variable was made. One inside a graph of TensorFlow 1 has no value that could be read from outside."""
         handle = getattr(variable, "_handle", None)
         # The other is a second name for a variable we know.
         if self.ignore or not isinstance(handle, EagerTensor) or type(variable).__name__ == "_UnreadVariable":
             return
         with self._lock:
-            self.bury()
-            ref = weakref.ref(variable, self._dying.append)
+            self.release_dead()
+            ref = weakref.ref(variable, self._died.append)
             own_name = str(getattr(variable, "name", "") or "Variable").partition(":")[0]
             dtype = variable.dtype
             one = Tracked(
-                ref, handle, dtype.as_datatype_enum, dtype.is_integer, size_of(variable), self._births,
+                ref, handle, dtype.as_datatype_enum, dtype.is_integer, size_of(variable), self._count,
                 own_name, user_site(),
             )  # fmt: skip
-            self._births += 1
-            self._fresh = True
+            self._count += 1
+            self._created = True
             self._unnamed.append(one)
             self._unseen.append(one)
             self._by_ref[id(ref)] = self._by_variable[id(variable)] = one
-            if not self._trains and self._held_bytes < _HELD_BYTES:
-                one.held = True
-                self._held_bytes += one.size
+            if not self._trains and self._kept_bytes < _KEPT_BYTES:
+                one.kept = True
+                self._kept_bytes += one.size
 
-    def called(self, variable: Any, path: str) -> None:
+    def set_path(self, variable: Any, path: str) -> None:
         """Keras names a variable that it has just made."""
         with self._lock:
             one = self._by_variable.get(id(variable))
             if one is not None and one.ref() is variable:
                 one.path = path
 
-    def release(self) -> None:
+    def release_kept(self) -> None:
         """The program trains, and its variables are seen at its steps. Until then the first ones are kept: a program
         that never trains is looked at once, at its end, and their values may be asked for."""
         with self._lock:
             self._trains = True
-            held, self._held_dead = self._held_dead, []
-            for one in held:
-                self._let_go(one)
+            kept, self._kept_dead = self._kept_dead, []
+            for one in kept:
+                self._release(one)
 
-    def bury(self) -> None:
-        """See the last value of those that have died, and let go of their memory."""
-        while self._dying:
+    def release_dead(self) -> None:
+        """See the last value of those that have died, and free their memory."""
+        while self._died:
             with self._lock:
                 try:
-                    one = self._by_ref.pop(id(self._dying.popleft()))
+                    one = self._by_ref.pop(id(self._died.popleft()))
                 except IndexError:  # another thread has just taken it
                     return
-                if one.held and not self._trains:
-                    self._held_dead.append(one)
+                if one.kept and not self._trains:
+                    self._kept_dead.append(one)
                 else:
-                    self._let_go(one)
+                    self._release(one)
 
-    def _let_go(self, one: Tracked) -> None:
+    def _release(self, one: Tracked) -> None:
         one.last = one.look()
         one.handle = None
         self._plan = None  # it has handles too
 
     @property
-    def newborn(self) -> bool:
-        return self._fresh
+    def created(self) -> bool:
+        """Whether any was created since the last look."""
+        return self._created
 
-    def rows(self) -> list[Tracked]:
-        """All that are told of, named."""
+    def reported(self) -> list[Tracked]:
+        """All that are reported, named."""
         with self._lock:
-            self.bury()
+            self.release_dead()
             self._name()
-            return [one for one in (*self._rows, *self._unseen) if one.told]
+            return [one for one in (*self._seen, *self._unseen) if one.reported]
 
-    def unsaid(self, name: str) -> np.ndarray | None:
-        """The value of one that has been still for too long to be told of: it has changed in another twin."""
+    def omitted(self, name: str) -> np.ndarray | None:
+        """The value of one that has not changed for too long to be reported: it has changed in another twin."""
         with self._lock:
-            return next((one.value() for one in self._rows if one.name == name and not one.told), None)
+            return next((one.value() for one in self._seen if one.name == name and not one.reported), None)
 
     def _name(self) -> None:
         unnamed, self._unnamed = self._unnamed, []
@@ -201,7 +202,7 @@ class Variables:
 
     def _admit(self) -> list[Tracked]:
         """Those of the unseen that have a value now."""
-        self._fresh = False
+        self._created = False
         waiting, self._unseen = self._unseen, []
         admitted = []
         for one in waiting:
@@ -212,18 +213,18 @@ class Variables:
             elif one.handle is not None:
                 self._unseen.append(one)
         if admitted:
-            self._rows += admitted
+            self._seen += admitted
             self._plan = self._groups = None
         return admitted
 
     def blocks(self, phase: str, only_new: bool = False) -> list[Block]:
         """The variables as they are now. In phase `weights`, states of random streams go under `seed`."""
         with self._lock:
-            self.bury()
+            self.release_dead()
             self._name()
             admitted = self._admit() if self._unseen else []
             if phase != "final":
-                self.release()
+                self.release_kept()
             return [
                 Block(
                     "seed" if kind == "seed" else phase,
@@ -237,27 +238,27 @@ class Variables:
     def _look(self) -> list[Group]:
         self._looks += 1
         if self._plan is None:
-            self._plan = Plan(self._rows)
-        recent, lately = self._births - _BIRTHS, self._looks - _LOOKS
+            self._plan = Plan(self._seen)
+        recent, lately = self._count - _RECENT, self._looks - _LOOKS
         regroup = False
-        for one, digest in zip(self._plan.rows, self._plan.digests(), strict=True):
+        for one, digest in zip(self._plan.tracked, self._plan.digests(), strict=True):
             if digest != one.digest and digest is not None:
                 one.digest, one.changed = digest, self._looks
-            told = one.number >= recent or one.changed > lately
-            if told is not one.told:
-                one.told = told
+            reported = one.number >= recent or one.changed > lately
+            if reported is not one.reported:
+                one.reported = reported
                 regroup = True
         if regroup:  # a dead one does not come back
-            self._rows = [one for one in self._rows if one.told or one.handle is not None]
+            self._seen = [one for one in self._seen if one.reported or one.handle is not None]
             self._plan = None
         if regroup or self._groups is None:
-            self._groups = _grouped([one for one in self._rows if one.told])
+            self._groups = _grouped([one for one in self._seen if one.reported])
         return self._groups
 
 
-def _grouped(rows: list[Tracked]) -> list[Group]:
-    kinds = dict.fromkeys(one.phase for one in rows)
-    members = {kind: [one for one in rows if one.phase == kind] for kind in kinds}
+def _grouped(tracked: list[Tracked]) -> list[Group]:
+    kinds = dict.fromkeys(one.phase for one in tracked)
+    members = {kind: [one for one in tracked if one.phase == kind] for kind in kinds}
     return [(kind, tuple(one.name for one in members[kind]), members[kind]) for kind in kinds]
 
 
@@ -270,7 +271,7 @@ def _is_seed_state(name: str) -> bool:
 
 
 def _name_at_site(name: str, site: tuple[str, int] | None) -> str:
-    """The name it was given; when it was given none, the name it is assigned to on the line that made it."""
+    """The name it was given, or else the name it is assigned to on the line that made it."""
     if name.rpartition("/")[2] != "Variable" or site is None:
         return name
     return _assigned_name(*site) or name

@@ -1,4 +1,4 @@
-"""The ledger in a process of its own, without a framework: what is noted, and what holding a site still does."""
+"""The event log in a process of its own, without a framework: what is recorded, and what freezing a line does."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from typing import Any
 
 RUNNER = """
 import json, runpy, sys
-from types import SimpleNamespace
-from twinrun.twin import ledger_install as ledger
-settings = json.loads(sys.argv[2])
-spec = SimpleNamespace(experiment=settings, varied={})
+import msgspec
+from twinrun.protocol.intervention import Freeze
+from twinrun.protocol.spec import Spec
+from twinrun.twin.bootstrap import install_sources
+from twinrun.twin.session import begin
+freezes = tuple(Freeze.parse(text) for text in sys.argv[2:])
+session = begin(Spec("", 0, 0, "train.py", interventions=freezes))
 sys.path.insert(0, sys.argv[1].rpartition("/")[0])
-watch = SimpleNamespace(alive=True, step=0, spec=spec, answers={})
-ledger.install(watch)
+install_sources(session)
 result = runpy.run_path(sys.argv[1], run_name="__main__")["RESULT"]
-print(json.dumps({"result": result, "rows": watch.answers["ledger"]({})}))
+print(json.dumps({"result": result, "events": msgspec.to_builtins(session.log.events())}))
 """
 
 
-def run(script: Path, **settings: Any) -> dict[str, Any]:
+def run(script: Path, *freeze: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-c", RUNNER, str(script), json.dumps(settings)],
+        [sys.executable, "-c", RUNNER, str(script), *freeze],
         capture_output=True,
         text=True,
         check=True,
@@ -40,13 +42,14 @@ def written(folder: Path, text: str) -> Path:
     return script
 
 
-def held(script: Path, kind: str, line: int) -> list[Any]:
-    """What two runs give with this site held still."""
-    return [run(script, steady=[[kind, str(script), line]])["result"] for _ in range(2)]
+def frozen(script: Path, source: str, line: int) -> list[Any]:
+    """What two runs give with this line frozen."""
+    return [run(script, f"{source}:{script}:{line}")["result"] for _ in range(2)]
 
 
-def rows(answer: dict[str, Any], kind: str) -> list[tuple[int, str]]:
-    return [(row["line"], row["what"]) for row in answer["rows"] if row["kind"] == kind]
+def events(answer: dict[str, Any], source: str, action: str) -> list[tuple[int, str]]:
+    found = [event for event in answer["events"] if (event["source"], event["action"]) == (source, action)]
+    return [(event["line"], event["call"]) for event in found]
 
 
 UNSEEDED = """import random
@@ -56,12 +59,12 @@ RESULT = random.random()
 """
 
 
-def test_a_seed_without_a_value_is_noted_apart_and_can_be_held_still(tmp_path: Path) -> None:
+def test_a_seed_without_a_value_is_an_event_of_its_own_and_can_be_frozen(tmp_path: Path) -> None:
     script = written(tmp_path, UNSEEDED)
     answer = run(script)
-    assert rows(answer, "unseed:python-random") == [(3, "random.seed")]
-    assert rows(answer, "seed:python-random") == [(2, "random.seed")]
-    first, second = held(script, "unseed:python-random", 3)
+    assert events(answer, "python-random", "reseed") == [(3, "random.seed")]
+    assert events(answer, "python-random", "seed") == [(2, "random.seed")]
+    first, second = frozen(script, "python-random.reseed", 3)
     assert first == second != answer["result"]
 
 
@@ -73,10 +76,10 @@ RESULT = [first, shared.normal(), shared.permutation(9).tolist(), np.random.norm
 """
 
 
-def test_the_object_behind_numpys_functions_is_noted_and_is_the_same_stream(tmp_path: Path) -> None:
+def test_the_object_behind_numpys_functions_is_seen_and_is_the_same_stream(tmp_path: Path) -> None:
     script = written(tmp_path, LIBRARY)
     answer = run(script)
-    assert (5, "np.random.normal") in rows(answer, "numpy")
+    assert (5, "np.random.normal") in events(answer, "numpy-random", "draw")
     plain = subprocess.run(
         [sys.executable, "-c", f"{LIBRARY}import json; print(json.dumps(RESULT))"],
         capture_output=True,
@@ -104,9 +107,9 @@ RESULT = made(3).rand()
 """
 
 
-def test_only_generators_without_a_seed_are_noted(tmp_path: Path) -> None:
+def test_only_generators_without_a_seed_are_recorded(tmp_path: Path) -> None:
     answer = run(written(tmp_path, GENERATORS))
-    assert [line for line, _ in rows(answer, "generator")] == [9, 10, 11, 13]
+    assert [line for line, _ in events(answer, "generators", "make")] == [9, 10, 11, 13]
 
 
 NAMES = """import os, tempfile, uuid
@@ -117,11 +120,11 @@ RESULT = [made, number, str(uuid.uuid1())]
 """
 
 
-def test_names_that_the_system_makes_up_can_be_held_still(tmp_path: Path) -> None:
+def test_names_that_the_system_makes_up_can_be_frozen(tmp_path: Path) -> None:
     script = written(tmp_path, NAMES)
-    assert rows(run(script), "name") == [(2, "tempfile.mkdtemp"), (4, "os.getpid"), (5, "uuid.uuid1")]
-    steady = [["name", str(script), line] for line in (2, 4, 5)]
-    first, second = (run(script, steady=steady)["result"] for _ in range(2))
+    assert events(run(script), "names", "make") == [(2, "tempfile.mkdtemp"), (4, "os.getpid"), (5, "uuid.uuid1")]
+    lines = [f"names:{script}:{line}" for line in (2, 4, 5)]
+    first, second = (run(script, *lines)["result"] for _ in range(2))
     assert first == second
 
 
@@ -141,9 +144,9 @@ with ThreadPool(4) as pool:
 
 def test_results_in_order_of_completion_can_be_taken_in_the_order_of_the_work(tmp_path: Path) -> None:
     script = written(tmp_path, COMPLETION)
-    answer = run(script, steady=[["completion", str(script), 9], ["completion", str(script), 11]])
+    answer = run(script, f"completion-order:{script}:9", f"completion-order:{script}:11")
     assert answer["result"] == [[0, 1, 2, 3], [0, 1, 2, 3]]
-    assert rows(answer, "completion") == [(9, "as_completed"), (11, "Pool.imap_unordered")]
+    assert events(answer, "completion-order", "take") == [(9, "as_completed"), (11, "Pool.imap_unordered")]
 
 
 ADDRESSES = """class Item:
@@ -155,9 +158,9 @@ RESULT = [[item.n for item in set(items)], [id(items[3]), id(items[3]), id(items
 """
 
 
-def test_addresses_of_the_programs_own_objects_can_be_held_still(tmp_path: Path) -> None:
+def test_addresses_of_the_programs_own_objects_can_be_frozen(tmp_path: Path) -> None:
     script = written(tmp_path, ADDRESSES)
-    first, second = (run(script, addresses=True)["result"] for _ in range(2))
+    first, second = (run(script, "addresses")["result"] for _ in range(2))
     assert first == second
     three, again, four = first[1]
     assert three == again != four
@@ -171,4 +174,5 @@ RESULT = lines.DRAWN
 def test_a_draw_while_a_module_is_imported_says_so(tmp_path: Path) -> None:
     (tmp_path / "lines.py").write_text("import random\n\nDRAWN = random.random()\n")
     answer = run(written(tmp_path, IMPORTS))
-    assert [row["where"] for row in answer["rows"] if row["kind"] == "python-random"] == ["import of lines"]
+    drawn = [event for event in answer["events"] if event["source"] == "python-random"]
+    assert [event["context"] for event in drawn] == ["import of lines"]

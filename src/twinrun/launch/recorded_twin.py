@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from twinrun.recording.dump import Key
 from twinrun.recording.frame import Frame
 from twinrun.recording.store import Reader
-
-VALUES = "values"
-
-
-def values_file(folder: Path, seq: int) -> Path:
-    return folder / VALUES / f"{seq:08d}.safetensors"
+from twinrun.recording.values import values_file
 
 
 class RecordedTwin:
-    """Answers `dump` only where values were kept."""
+    """Has values only where they were kept."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
@@ -30,11 +25,9 @@ class RecordedTwin:
             self.seq = seq
             yield frame
 
-    def ask(self, what: str, **details: Any) -> dict[str, Any]:
+    def dump(self, entries: list[Key], file: Path) -> Path | None:
         kept = values_file(self.folder, self.seq)
-        if what != "dump" or not kept.is_file():
-            return {"error": "this recording keeps digests and no values"}
-        return {"written": details["entries"], "gone": [], "file": str(kept)}
+        return kept if kept.is_file() else None
 
     def go(self) -> None:
         """A recording waits for nobody."""

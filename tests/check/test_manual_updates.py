@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support import check, write
-from twinrun.launch.recorded import RecordedTwin
+from twinrun.launch.recorded_twin import RecordedTwin
 
 START = """
 import keras, tensorflow as tf

@@ -10,11 +10,13 @@ from twinrun.comparison.contract import Contract
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
 from twinrun.environment.verdict import with_environments
-from twinrun.launch.recorded import RecordedTwin
+from twinrun.launch.recorded_twin import RecordedTwin
 from twinrun.recording.data_order import describe
 from twinrun.recording.frame import EVIDENCE
 from twinrun.recording.manifest import Manifest, read_manifest
-from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Verdict
+
+Answer = tuple[Verdict, Reason | None]
 
 
 def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
@@ -28,7 +30,8 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
     judge.frames = judge.steps = 0
     if start:
         judge.frames, judge.steps = start, twins[0].reader.frame(start - 1).step
-    verdict, reason = REPEATS, None
+    verdict: Verdict = REPEATS
+    reason: Reason | None = None
     if contract.bands:
         verdict, reason = _by_bands(judge, twins, start)
     elif start < shared:
@@ -38,11 +41,12 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
     result = CheckResult(
         program=manifests[0].program,
         verdict=verdict,
-        reason=reason,
+        reason=reason and reason.message,
+        reason_kind=reason and reason.kind,
         contract=str(contract),
         steps_compared=judge.steps,
         first_difference=judge.first if verdict != REPEATS else None,
-        bits_differ_from=judge.first_bits,
+        first_bit_difference=judge.first_bits,
         growth=tuple(judge.growth),
         also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
         controls=manifests[0].controls,
@@ -67,9 +71,7 @@ def _first_difference(twins: tuple[RecordedTwin, RecordedTwin], shared: int) -> 
     return low
 
 
-def _judge_from(
-    judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int, shared: int
-) -> tuple[str, str | None]:
+def _judge_from(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int, shared: int) -> Answer:
     a, b = twins
     for seq in range(start, shared):
         a.seq = b.seq = seq
@@ -77,11 +79,11 @@ def _judge_from(
         if not frames[0].digests or not frames[1].digests:
             return _rolled_up(judge, twins, seq, frames[0].step)
         if judge.look(frames):
-            return (UNDECIDED, _no_values(judge)) if judge.unmeasured else (DIVERGES, None)
+            return (UNDECIDED, _no_values(judge, judge.unmeasured)) if judge.unmeasured else (DIVERGES, None)
     return REPEATS, None
 
 
-def _by_bands(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int) -> tuple[str, str | None]:
+def _by_bands(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int) -> Answer:
     """Bands speak of metrics, whose values are kept of every frame, rolled up or not."""
     a, b = twins
     for frames in zip(a.follow(), b.follow(), strict=False):
@@ -98,18 +100,17 @@ def _by_bands(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int
     return (DIVERGES, left) if left else (REPEATS, None)
 
 
-def _no_values(judge: Judge) -> str:
-    return f"{judge.unmeasured}: record both runs with --keep-values to judge them under {judge.contract}"
+def _no_values(judge: Judge, unmeasured: Reason) -> Reason:
+    hint = f"record both runs with --keep-values to judge them under {judge.contract}"
+    return Reason(unmeasured.kind, f"{unmeasured.message}: {hint}")
 
 
-def _rolled_up(
-    judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int
-) -> tuple[str, str | None]:
+def _rolled_up(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int) -> Answer:
     judge.first = judge.first_bits = _rolled_up_difference(twins, seq, step)
     if judge.contract.bitwise:
         return DIVERGES, None
     kept = "these recordings keep no digests of single tensors: record with --detail"
-    return UNDECIDED, f"beyond step {step} {kept}"
+    return UNDECIDED, Reason("unmeasured", f"beyond step {step} {kept}")
 
 
 def _rolled_up_difference(twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int) -> Difference:
@@ -119,41 +120,35 @@ def _rolled_up_difference(twins: tuple[RecordedTwin, RecordedTwin], seq: int, st
     return Difference(step, phases[0] if phases else "weights", "(rolled up: record with --detail)")
 
 
-def _ends(
-    judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...]
-) -> tuple[str, str | None]:
+def _ends(judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...]) -> Answer:
     if judge.frames == 0:
-        return UNDECIDED, "no training step was observed"
+        return UNDECIDED, Reason("no-step", "no training step was observed")
+    known = f"equal up to step {judge.steps}, nothing is known beyond"
     for name, manifest in zip("AB", manifests, strict=True):
         if (what := _not_ended_well(manifest)) is not None:
-            return (
-                UNDECIDED,
-                f"recording {name} {what}: equal up to step {judge.steps}, nothing is known beyond",
-            )
+            return UNDECIDED, Reason(what.kind, f"recording {name} {what.message}: {known}")
     uneven = judge.first is not None and judge.first.uneven
     if not uneven and lengths[0] == lengths[1]:
         return REPEATS, None
     if any(manifest.status in ("stopped", "held") for manifest in manifests):
-        return (
-            UNDECIDED,
-            f"one recording was stopped: equal up to step {judge.steps}, nothing is known beyond",
-        )
+        return UNDECIDED, Reason("interrupted", f"one recording was stopped: {known}")
     if judge.first is None:
         longer = "A" if lengths[0] > lengths[1] else "B"
         judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer)
     longer = str(judge.first.only_in)
-    return DIVERGES, f"{'B' if longer == 'A' else 'A'} ended after step {judge.steps}, {longer} went on"
+    shorter = "B" if longer == "A" else "A"
+    return DIVERGES, Reason("uneven", f"{shorter} ended after step {judge.steps}, {longer} went on")
 
 
-def _not_ended_well(manifest: Manifest) -> str | None:
+def _not_ended_well(manifest: Manifest) -> Reason | None:
     if manifest.status == "running":
-        return "was cut off, or is still running"
+        return Reason("interrupted", "was cut off, or is still running")
     if manifest.status == "failed" or manifest.exit_code not in (
         0,
         None,
         -9 if manifest.status == "held" else 0,
     ):
-        return "failed"
+        return Reason("crashed", "failed")
     return None
 
 
