@@ -19,7 +19,7 @@ def index() -> str:
         "",
         "Every finding carries one of these codes. `twinrun explain CODE` prints the page of one: what it",
         "is, why it breaks repeatability, an example, and what to write instead. Codes are stable: they are",
-        "added, never reused.",
+        'added, never reused. A code that is "not emitted yet" has a page, and no check or audit reports it.',
         "",
         "A finding is silenced in the line it is about, with its code and a reason:",
         "",
@@ -33,7 +33,9 @@ def index() -> str:
         lines += ["", f"## {family}: {title}", "", "| code | name | what it is |", "|---|---|---|"]
         for entry in all_entries():
             if entry.family_code == family:
-                lines.append(f"| [{entry.code}]({PAGES}/{entry.code}.md) | {entry.name} | {entry.summary} |")
+                lines.append(
+                    f"| [{entry.code}]({PAGES}/{entry.code}.md) | {entry.name} | {entry.listed_summary} |"
+                )
     return "\n".join(lines) + "\n"
 
 

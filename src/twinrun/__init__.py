@@ -1,4 +1,4 @@
-"""Twinrun runs a training program twice, says whether it repeats, and names the cause when it does not.
+"""Twinrun runs a training program twice, reports whether it repeats, and names the cause when it does not.
 
 Importing this package imports no framework and none of its own heavy parts: each public name is
 loaded when it is first used.
@@ -22,10 +22,10 @@ _HOMES = {
     "probe": "twinrun.twin.probe",
     "check": "twinrun.api",
     "compare": "twinrun.api",
-    "audit": "twinrun.frameworks.tensorflow.data",
-    "repeatable": "twinrun.frameworks.tensorflow.data",
-    "data_fingerprint": "twinrun.frameworks.tensorflow.data",
-    "element_rng": "twinrun.frameworks.tensorflow.data",
+    "audit": "twinrun.pipelines",
+    "repeatable": "twinrun.pipelines",
+    "data_fingerprint": "twinrun.pipelines",
+    "element_rng": "twinrun.pipelines",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -29,4 +29,4 @@ def fixed(code: str, source: str, at: str, *, safe: bool | None = None) -> str:
     assert fix is not None, "no fix was proposed"
     if safe is not None:
         assert fix.safe is safe, fix.note
-    return fix.fixed()
+    return fix.fixed

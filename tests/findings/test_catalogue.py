@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from twinrun.cli.explain import explain
 from twinrun.errors import TwinrunError
-from twinrun.findings.catalogue import FAMILIES, Entry, all_entries, finding, lookup, page
+from twinrun.findings import catalogue
+from twinrun.findings.catalogue import FAMILIES, Entry, all_entries, finding, lookup, page, register
 
 ROOT = Path(__file__).parent.parent.parent
 # Codes never change once they are out: a name that disappears from here is a broken promise.
@@ -129,6 +135,81 @@ def test_every_code_has_a_page_with_what_why_example_and_instead(entry: Entry) -
     assert "```python" in text.split("## Example")[1].split("## Instead")[0]
     for linked in re.findall(r"\]\((\w+)\.md\)", text):
         assert lookup(linked)
+
+
+def test_a_code_is_marked_as_not_emitted_exactly_when_nothing_in_the_source_emits_it() -> None:
+    sources = set((ROOT / "src/twinrun").rglob("*.py")) - set((ROOT / "src/twinrun/findings").rglob("*.py"))
+    texts = {
+        node.value
+        for path in sources
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    for entry in all_entries():
+        assert entry.emitted is (entry.code in texts), entry.code
+        assert ("This code is not emitted yet." in page(entry.code)) is not entry.emitted
+        assert entry.listed_summary.endswith("(not emitted yet)") is not entry.emitted
+
+
+@pytest.fixture
+def empty_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(catalogue, "_registered", {})
+    families = set(FAMILIES)
+    yield
+    for added in set(FAMILIES) - families:
+        del FAMILIES[added]
+
+
+OTHER = Entry("XY101", "cosmic-ray", "A cosmic ray flipped a bit.", "use memory with error correction")
+
+
+@pytest.mark.usefixtures("empty_registry")
+def test_another_package_can_register_a_code_of_its_own() -> None:
+    register(OTHER)
+    register(OTHER)
+    assert lookup("xy101") is lookup("cosmic-ray") is OTHER
+    assert all_entries()[-1] is OTHER
+    assert OTHER.family == "from other packages"
+    assert finding("XY101", "a bit flipped").name == "cosmic-ray"
+    assert page("XY101") == (
+        "# cosmic-ray (XY101)\n\nA cosmic ray flipped a bit.\n\nuse memory with error correction\n"
+    )
+    with pytest.raises(TwinrunError) as caught:
+        lookup("cosmic")
+    assert "XY101" in (caught.value.hint or "")
+
+
+@pytest.mark.usefixtures("empty_registry")
+def test_a_registered_code_may_bring_its_page_and_is_explained_with_it() -> None:
+    register(replace(OTHER, page="# cosmic-ray (XY101)\n\nRare.\n"))
+    done = CliRunner().invoke(explain, ["cosmic-ray"])
+    assert (done.exit_code, done.output) == (0, "# cosmic-ray (XY101)\n\nRare.\n")
+    assert "  XY101  cosmic-ray" in CliRunner().invoke(explain, []).output
+
+
+@pytest.mark.usefixtures("empty_registry")
+@pytest.mark.parametrize(
+    ("code", "name", "why"),
+    [
+        (
+            "TW101",
+            "cosmic-ray",
+            "TW101 is already registered as unseeded-python-random: codes are never reused",
+        ),
+        ("TW101", "unseeded-python-random", "codes are never reused"),
+        ("XY101", "solar-wind", "XY101 is already registered as cosmic-ray"),
+        ("XY102", "cosmic-ray", "the name cosmic-ray already belongs to XY101"),
+        ("XY102", "hash-order", "the name hash-order already belongs to TW301"),
+        ("xy102", "solar-wind", "a code looks like XX101"),
+        ("XY102", "Solar wind", "a name like-this"),
+    ],
+)
+def test_a_code_or_name_that_is_taken_or_malformed_cannot_be_registered(
+    code: str, name: str, why: str
+) -> None:
+    register(OTHER)
+    with pytest.raises(ValueError, match=why):
+        register(replace(OTHER, code=code, name=name))
 
 
 def test_there_is_no_page_without_a_code() -> None:

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from proposing import program
 
-from twinrun.findings.fixes import Edit, Fix, apply, as_diff, combined, propose
+from twinrun.findings.fixes import Fix, as_diff, combined, propose
 from twinrun.findings.fixes.diff import file_diff
-from twinrun.findings.fixes.fix import Draft, make
-from twinrun.findings.fixes.propose import FIXERS
+from twinrun.findings.fixes.fix import Edit, apply
+from twinrun.findings.fixes.fixers import FIXERS
 
 SOURCE = program(
     """
@@ -102,9 +102,9 @@ def test_the_same_fix_twice_is_made_once() -> None:
 
 
 def test_a_fix_that_contradicts_an_earlier_one_is_left_out() -> None:
-    first = make("TW103", "a.py", 1, "x = f()\n", Draft((Edit(4, 7, "f(1)"),), "", True))
-    second = make("TW103", "a.py", 1, "x = f()\n", Draft((Edit(4, 6, "g("),), "", True))
-    assert combined("x = f()\n", [first, second]) == "x = f(1)\n"
+    first = Fix("TW103", "a.py", 1, "", True, "x = f()\n", "x = h()\n")
+    second = Fix("TW103", "a.py", 1, "", True, "x = f()\n", "x = g()\n")
+    assert combined("x = f()\n", [first, second]) == "x = h()\n"
 
 
 def test_fixes_of_several_files_make_one_patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,14 +144,14 @@ def test_columns_behind_characters_of_several_bytes_are_found() -> None:
     source = "import os\nfiles = {'été': os.listdir('д')}  # 名前\n"
     fix = propose("TW302", "train.py", 2, source)
     assert fix is not None
-    assert fix.fixed() == "import os\nfiles = {'été': sorted(os.listdir('д'))}  # 名前\n"
+    assert fix.fixed == "import os\nfiles = {'été': sorted(os.listdir('д'))}  # 名前\n"
 
 
 def test_form_feeds_and_unicode_separators_do_not_shift_the_lines() -> None:
     source = 'import os\n\x0c\ntext = """a\u2028b\x1cc"""\nfiles = os.listdir("d")\n'
     fix = propose("TW302", "train.py", 4, source)
     assert fix is not None
-    assert fix.fixed() == source.replace('os.listdir("d")', 'sorted(os.listdir("d"))')
+    assert fix.fixed == source.replace('os.listdir("d")', 'sorted(os.listdir("d"))')
 
 
 LINES = st.lists(st.text(alphabet="ab \t#é\u2028\r", max_size=6), max_size=30)
@@ -240,7 +240,7 @@ def test_whatever_is_proposed_parses_and_keeps_comments_and_untouched_lines(
     source = HEAD + "\n".join(statements) + "\n"
     fixes = [fix for code, line in places if (fix := propose(code, "train.py", line, source))]
     for fix in fixes:
-        after = fix.fixed()
+        after = fix.fixed
         ast.parse(after)
         assert after != source
         assert after.count("#") == source.count("#")

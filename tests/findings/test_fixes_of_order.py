@@ -43,7 +43,7 @@ def test_a_listing_is_sorted_where_it_is_made(before: str, after: str) -> None:
     head = "import fnmatch, glob, os\nimport tensorflow as tf\nfrom pathlib import Path\n"
     fix = propose("TW302", "train.py", 4, f"{head}{before}\n")
     assert fix is not None and fix.safe
-    assert fix.fixed() == f"{head}{after}\n"
+    assert fix.fixed == f"{head}{after}\n"
 
 
 def test_an_iterator_that_is_kept_is_sorted_but_not_safely() -> None:
@@ -115,7 +115,7 @@ def test_a_listing_that_is_sorted_or_not_known_is_left_alone(line: str) -> None:
 def test_a_set_is_sorted_where_it_is_run_through(before: str, after: str, safe: bool) -> None:
     fix = propose("TW301", "train.py", 1, f"{before}\n")
     assert fix is not None
-    assert (fix.fixed(), fix.safe) == (f"{after}\n", safe)
+    assert (fix.fixed, fix.safe) == (f"{after}\n", safe)
 
 
 @pytest.mark.parametrize("at", ["names = ", "enumerate"])

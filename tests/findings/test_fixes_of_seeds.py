@@ -32,7 +32,7 @@ def test_the_seed_call_goes_right_after_the_imports_by_the_name_the_program_uses
     source = f"{imports}\n\nx = draw()\nprint(x)\n"
     fix = propose(code, "train.py", source.count("\n") - 1, source)
     assert fix is not None and fix.safe
-    assert fix.fixed() == f"{imports}\n\n{call}\n\nx = draw()\nprint(x)\n"
+    assert fix.fixed == f"{imports}\n\n{call}\n\nx = draw()\nprint(x)\n"
     assert (fix.before, fix.after) == ("", call)
 
 
@@ -61,7 +61,7 @@ def test_what_the_seed_call_needs_is_imported_when_the_program_has_no_name_for_i
     source = f"{imports}\n\nprint(draw())\n"
     fix = propose(code, "train.py", 3, source)
     assert fix is not None
-    assert fix.fixed() == f"{imports}\n{added}\n\nprint(draw())\n"
+    assert fix.fixed == f"{imports}\n{added}\n\nprint(draw())\n"
 
 
 def test_the_docstring_settings_and_guarded_imports_belong_to_the_head() -> None:
@@ -180,9 +180,7 @@ def test_a_missing_seed_is_set_in_the_program_and_not_in_a_module_it_imports() -
     fix = propose("TW105", "model.py", 5, module, program=("train.py", script))
     assert fix is not None
     assert fix.file == "train.py"
-    assert fix.fixed() == script.replace(
-        "import build\n", "import build\n\nkeras.utils.set_random_seed(42)\n"
-    )
+    assert fix.fixed == script.replace("import build\n", "import build\n\nkeras.utils.set_random_seed(42)\n")
     assert propose("TW105", "model.py", 5, module) is None
 
 
@@ -251,7 +249,7 @@ def test_an_unseeded_generator_gets_a_seed(imports: str, before: str, after: str
     source = f"{imports}\n\nrng = {before}  # of our own\n"
     fix = propose("TW103", "train.py", 3, source)
     assert fix is not None and fix.safe
-    assert fix.fixed() == f"{imports}\n\nrng = {after}  # of our own\n"
+    assert fix.fixed == f"{imports}\n\nrng = {after}  # of our own\n"
     assert (fix.before, fix.after) == (f"rng = {before}  # of our own", f"rng = {after}  # of our own")
 
 
@@ -382,7 +380,7 @@ def test_the_clock_or_entropy_as_a_seed_becomes_a_constant(code: str, before: st
     )
     fix = propose(code, "train.py", 5, f"{imports}{before}  # new each time\n")
     assert fix is not None and fix.safe
-    assert fix.fixed() == f"{imports}{after}  # new each time\n"
+    assert fix.fixed == f"{imports}{after}  # new each time\n"
 
 
 @pytest.mark.parametrize("line", ["started = time.time()", "x = x * time.time()", "name = str(uuid.uuid4())"])

@@ -112,7 +112,7 @@ def test_each_of_two_shuffles_in_one_chain_is_fixed_by_its_own_line() -> None:
 def test_completion_order_becomes_the_elements_order(before: str, after: str) -> None:
     fix = propose("TW202", "train.py", 1, f"{before}\n")
     assert fix is not None and fix.safe
-    assert fix.fixed() == f"{after}\n"
+    assert fix.fixed == f"{after}\n"
 
 
 def test_the_options_are_found_from_the_map_that_they_act_on() -> None:

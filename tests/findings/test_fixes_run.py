@@ -186,12 +186,15 @@ print(len(set(seen)))
 POSITIONS = """
 import inspect
 import keras
-from twinrun.findings.fixes.layers import SEEDED
+from twinrun.knowledge import Kind, known, names_of
 
-for name, position in SEEDED.items():
+for name in names_of(Kind.LAYER, Kind.INITIALIZER):
     _, package, cls = name.split(".")
+    seed = known(name).seed
+    if seed is None or seed.position is None or not hasattr(getattr(keras, package), cls):
+        continue
     names = list(inspect.signature(getattr(getattr(keras, package), cls).__init__).parameters)
-    if names.index("seed") - 1 != position:
+    if names.index("seed") - 1 != seed.position:
         print(name, names.index("seed") - 1)
 """
 ARGUMENTS = {

@@ -1,5 +1,4 @@
-"""`twinrun doctor`: every control as read back, who set it, what it protects, what is missing, how to set
-it."""
+"""`twinrun doctor`: every control as read back, who set it, what it protects, what is missing, how to set it."""
 
 from __future__ import annotations
 
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinrun.cli.options import RunningVerb, program_arguments, seconds, the_pin, the_program
+from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
+from twinrun.options import pin_request
 
 if TYPE_CHECKING:
     from twinrun.launch.doctor import Examination
@@ -21,32 +21,23 @@ _WIDTH = 110
 
 
 @click.command(cls=RunningVerb)
-@click.option(
-    "--pin", metavar="[=SEED]", envvar="TWINRUN_PIN", help="Examine the process as this would pin it."
-)
-@click.option("--timeout", callback=seconds, metavar="TIME", help="Give up after this long (90s, 5m).")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@shared("pin", "timeout", pin={"help": "Examine the process as this would pin it."})
+@output_options(("text", "json"), file=False)
 @program_arguments
 @click.pass_context
 def doctor(
-    ctx: click.Context,
-    *,
-    program: tuple[str, ...],
-    module: str | None,
-    pin: str | None,
-    timeout: float | None,
-    output_format: str,
+    ctx: click.Context, /, program: tuple[str, ...], module: str | None, output_format: str, **given: Any
 ) -> None:
     """Show what is pinned, as read back from the process itself.
 
     With a PROGRAM: in its own process, after its imports, its own settings and its first training step.
-    Without: in a bare process of this machine. Exits 2 when --pin=strict asks for what is not there.
+    Without: in a bare process of this machine. Exits 2 when --pin=strict requests what is not there.
     """
     from twinrun.launch.doctor import examine_machine, examine_program
 
-    request = the_pin(pin)
+    request = pin_request(given["pin"])
     if program or module:
-        found = examine_program(the_program(program, module), request, timeout)
+        found = examine_program(the_program(program, module), request, given["timeout"])
     else:
         found = examine_machine(request)
     if output_format == "json":
@@ -73,13 +64,15 @@ def _control(name: str, entry: Mapping[str, Any]) -> Iterator[str]:
     if not entry["used"]:
         mark = "  "
     yield f"{mark}  {name:<22} {plain(entry['state'])}"
-    yield from _said("set by", _who(entry))
-    yield from _said("protects", entry["protects"])
+    yield from _labelled("set by", _who(entry))
+    yield from _labelled("protects", entry["protects"])
     if not entry["ok"]:
-        yield from _said("missing", entry["why_not"] or "it is not as it was asked to be")
-        yield from _said("set it", f"{entry['how']}; {entry['moment']}")
+        yield from _labelled("missing", entry["why_not"] or "it is not as requested")
+        yield from _labelled("set it", f"{entry['how']}; {entry['moment']}")
     elif entry["changed"]:
-        yield from _said("changed", f"the program set it itself; {plain(entry['requested'])} was asked for")
+        yield from _labelled(
+            "changed", f"the program set it itself; {plain(entry['requested'])} was requested"
+        )
 
 
 def _who(entry: Mapping[str, Any]) -> str:
@@ -92,7 +85,7 @@ def _short(place: str) -> str:
     return place.removeprefix(f"{Path.cwd()}{os.sep}")
 
 
-def _said(label: str, text: str) -> Iterator[str]:
+def _labelled(label: str, text: str) -> Iterator[str]:
     head = f"      {label:<9} "
     yield from textwrap.wrap(text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
 

@@ -9,29 +9,51 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cache
 from importlib.resources import files
 
 from twinrun.errors import UnknownCode
-from twinrun.findings.entries import ENTRIES, FAMILIES, Entry
+from twinrun.findings.entries import FAMILIES, NAMES, NOT_EMITTED_YET, PLANNED, Entry
 from twinrun.findings.finding import Finding
 
-__all__ = ["FAMILIES", "Entry", "all_entries", "finding", "lookup", "nearest", "page"]
+__all__ = ["FAMILIES", "Entry", "all_entries", "finding", "lookup", "nearest", "page", "register"]
 
-_CODES_BY_NAME = {entry.name: entry.code for entry in ENTRIES.values()}
+_registered: dict[str, Entry] = {}
+_PAGE = re.compile(r"---\nsummary: (.+)\nadvice: (.+)\n---\n\n(.+)", re.DOTALL)
+
+
+def register(entry: Entry) -> None:
+    """Add a code from another package. Registering the same entry again does nothing.
+
+    Raises ValueError when the code stands for something else already, or the name belongs to another code.
+    """
+    codes = _codes_by_name()
+    known = _entry(entry.code) if entry.code in codes.values() else None
+    if entry == known:
+        return
+    if known is not None:
+        raise ValueError(f"{entry.code} is already registered as {known.name}: codes are never reused")
+    if entry.name in codes:
+        raise ValueError(f"the name {entry.name} already belongs to {codes[entry.name]}")
+    if not re.fullmatch(r"[A-Z]+\d+", entry.code) or entry.name != _as_name(entry.name):
+        raise ValueError(f"a code looks like XX101 and a name like-this, not {entry.code} and {entry.name}")
+    _registered[entry.code] = entry
+    FAMILIES.setdefault(entry.family_code, "from other packages")
 
 
 def all_entries() -> tuple[Entry, ...]:
     """Every code, in order."""
-    return tuple(ENTRIES.values())
+    return tuple(_entry(code) for code in sorted(_codes_by_name().values()))
 
 
 def lookup(code: str) -> Entry:
     """The entry of a code (`TW203`, `tw203`) or a name (`random-op-in-parallel-map`)."""
     wanted = code.strip()
-    entry = ENTRIES.get(wanted.upper()) or ENTRIES.get(_CODES_BY_NAME.get(_as_name(wanted), ""))
-    if entry is None:
+    codes = _codes_by_name()
+    found = wanted.upper() if wanted.upper() in codes.values() else codes.get(_as_name(wanted))
+    if found is None:
         raise UnknownCode(f"there is no code {wanted!r} in the catalogue", hint=_hint(wanted))
-    return entry
+    return _entry(found)
 
 
 def finding(
@@ -52,20 +74,40 @@ def finding(
 def page(code: str) -> str:
     """The page of a code, in Markdown."""
     entry = lookup(code)
-    return files("twinrun.findings").joinpath("pages", f"{entry.code}.md").read_text(encoding="utf-8")
+    title = f"# {entry.name} ({entry.code})\n"
+    text = entry.page or f"{title}\n{entry.summary}\n\n{entry.advice}\n"
+    return text if entry.emitted else text.replace(title, f"{title}\nThis code is {NOT_EMITTED_YET}.\n", 1)
 
 
 def nearest(code: str) -> tuple[Entry, ...]:
     """The entries whose code or name looks most like this one, best first, three at most."""
+    codes = _codes_by_name()
     number = re.fullmatch(r"(?:TW)?(\d{1,4})", code.strip().upper())
     if number:
-        near = [(_distance(number[1], known[2:]), known) for known in ENTRIES]
+        near = [(_distance(number[1], known[2:]), known) for known in NAMES]
         found = [known for distance, known in sorted(near) if distance < (True, True, 0)]
     else:
         word = _as_name(code)
-        found = [_CODES_BY_NAME[name] for name in _CODES_BY_NAME if len(word) > 2 and word in name]
-        found += [_CODES_BY_NAME[name] for name in get_close_matches(word, _CODES_BY_NAME, n=3, cutoff=0.5)]
-    return tuple(ENTRIES[found_code] for found_code in list(dict.fromkeys(found))[:3])
+        found = [codes[name] for name in codes if len(word) > 2 and word in name]
+        found += [codes[name] for name in get_close_matches(word, codes, n=3, cutoff=0.5)]
+    return tuple(map(_entry, list(dict.fromkeys(found))[:3]))
+
+
+def _codes_by_name() -> dict[str, str]:
+    own = {name: code for code, name in NAMES.items()}
+    return own | {entry.name: entry.code for entry in _registered.values()}
+
+
+def _entry(code: str) -> Entry:
+    return _registered.get(code) or _own_entry(code)
+
+
+@cache
+def _own_entry(code: str) -> Entry:
+    text = files("twinrun.findings").joinpath("pages", f"{code}.md").read_text(encoding="utf-8")
+    parts = _PAGE.fullmatch(text)
+    assert parts is not None, f"the page of {code} does not begin with its summary and advice"
+    return Entry(code, NAMES[code], parts[1], parts[2], parts[3], emitted=code not in PLANNED)
 
 
 def _distance(wanted: str, known: str) -> tuple[bool, bool, int]:

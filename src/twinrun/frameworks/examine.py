@@ -1,36 +1,40 @@
-"""`python -m twinrun.frameworks.examine`: a bare process that imports the frameworks that are installed and
-prints every control as it reads back. What `twinrun doctor` asks when it is given no program."""
+"""`python -m twinrun.frameworks.examine [all]`: a program that imports the frameworks that are installed, for `twinrun
+doctor` to look at. Prints what could not be imported, and the patch table as found."""
 
 from __future__ import annotations
 
-import json
 import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-from twinrun.protocol.pin import PinRequest
-from twinrun.twin.pinning import install
-from twinrun.twin.readback import read_back
+import msgspec
 
-_FRAMEWORKS = ("numpy.random", "tensorflow", "keras")
+from twinrun.protocol.registry import frameworks
+from twinrun.twin.patch_table import Row
+from twinrun.twin.session import current
+
+_ON_REQUEST = ("tf_keras",)  # which only programs written for it import
 
 
-def main(written: str | None) -> None:
-    install(PinRequest.parse(written) if written is not None else None)
-    missing = []
-    for name in _FRAMEWORKS:
+class Examined(msgspec.Struct):
+    notes: list[str]
+    patches: list[Row]
+
+
+def main(*, everything: bool) -> None:
+    notes = []
+    for name in ("numpy.random", *(framework.module for framework in frameworks())):
+        if name in _ON_REQUEST and not everything:
+            continue
         if find_spec(name.partition(".")[0]) is None:
-            missing.append(f"{name} is not installed")
+            notes.append(f"{name} is not installed")
             continue
         try:
             import_module(name)
         except Exception as problem:
-            missing.append(f"{name} cannot be imported: {type(problem).__name__}: {problem}")
-    versions = {
-        name: str(getattr(sys.modules.get(name), "__version__", "")) for name in ("tensorflow", "keras")
-    }
-    print(json.dumps({"controls": read_back(), "notes": missing, "versions": versions}, default=str))
+            notes.append(f"{name} cannot be imported: {type(problem).__name__}: {problem}")
+    print(msgspec.json.encode(Examined(notes, current().patches.rows())).decode())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    main(everything="all" in sys.argv)

@@ -1,34 +1,28 @@
-"""What determinism costs a program: every pinned run stands between two plain ones, and is compared with them
-by its steady-state step time. How far neighbouring plain runs are apart shows what this machine can tell
-apart."""
+"""What determinism costs a program: every pinned run is made between two plain ones, and its steady-state step time is
+compared with theirs. How far neighbouring plain runs are apart is the smallest cost that can be measured here."""
 
 from __future__ import annotations
 
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from twinrun.errors import TwinrunError
 from twinrun.launch.program import Program
+from twinrun.launch.run import RunOptions, run_once
+from twinrun.protocol.intervention import Pin
 from twinrun.protocol.pin import PinRequest
-from twinrun.sources.controls import NAMES, wanted_controls
+from twinrun.protocol.registry import controls
+from twinrun.recording.store import Reader
+from twinrun.twin.pinning import wanted_controls
 
 SCHEMA = "twinrun/cost/1"
 PLAIN, TOGETHER = "plain", "together"
-# Op determinism refuses to draw without a seed: it is measured with the seeds, which are measured on their
-# own too.
-_SEEDS = (
-    "python-random",
-    "numpy-random",
-    "tensorflow-seed",
-    "tensorflow-generator",
-    "keras-seed",
-    "tf-keras-seed",
-)
-_WITH = {"op-determinism": _SEEDS}
 _FEWEST = 5  # steps left to measure, after the warm-up
 
 
@@ -136,6 +130,10 @@ class CostOptions:
     timeout: float | None = None
 
 
+def control_names() -> list[str]:
+    return [control.name for control in controls()]
+
+
 def measure(options: CostOptions, say: Callable[[str], None] = lambda _: None) -> CostReport:
     """Runs the program rounds × (2 × (controls + 1) + 1) times."""
     rounds: list[Round] = []
@@ -156,8 +154,8 @@ def measure(options: CostOptions, say: Callable[[str], None] = lambda _: None) -
         rounds[-1].plain.append(plain)
         if names is None:  # the first run tells which controls matter here
             asked = {control.name for control in wanted_controls(options.request)}
-            names = tuple(name for name in NAMES if name in used & asked)
-            unused = tuple(name for name in NAMES if name not in names)
+            names = tuple(name for name in control_names() if name in used & asked)
+            unused = tuple(name for name in control_names() if name not in names)
         for name in _in_turn([*names, TOGETHER], turn):
             if name in failed:
                 continue
@@ -184,7 +182,7 @@ def summarise(
             ratios.setdefault(name, []).append(ratio)
     if not ratios:
         raise CannotMeasure("no pinned run could be measured: " + "; ".join(failed.values()))
-    order = {name: place for place, name in enumerate((*NAMES, TOGETHER))}
+    order = {name: place for place, name in enumerate((*control_names(), TOGETHER))}
     costs = [Cost(name, tuple(found)) for name, found in ratios.items() if name not in failed]
     return CostReport(
         program=str(options.program),
@@ -211,14 +209,13 @@ def _in_turn(names: list[str], turn: int) -> list[str]:
 
 
 def _run(options: CostOptions, name: str) -> tuple[list[float], set[str]]:
-    from twinrun.launch.run import RunOptions, run_once
-
+    request = _request(options.request, name)
     with tempfile.TemporaryDirectory(prefix="twinrun-cost-") as folder:
         result = run_once(
             RunOptions(
                 options.program,
                 steps=options.steps,
-                pin=_request(options.request, name),
+                interventions=() if request is None else (Pin(request),),
                 timeout=options.timeout,
                 folder=str(Path(folder) / "run"),
             )
@@ -232,17 +229,11 @@ def _run(options: CostOptions, name: str) -> tuple[list[float], set[str]]:
             f"{options.program} made too few steps to measure: {len(seconds)} are left after the warm-up",
             hint="let it train longer, or give a smaller --steps",
         )
-    return seconds, {name for name, entry in result.facts.get("controls", {}).items() if _acts(entry)}
-
-
-def _acts(entry: dict[str, Any]) -> bool:
-    """A control of what is not imported does nothing, nor does one of the GPU where there is none."""
-    return bool(entry.get("used")) and "no GPU here" not in str(entry.get("state"))
+    # A control of what is not imported does nothing, nor does one of the GPU where there is none.
+    return seconds, {name for name, state in result.facts.controls.items() if state.used and not state.idle}
 
 
 def _steady(recording: Path, steps: int) -> Iterator[float]:
-    from twinrun.recording.store import Reader
-
     reader = Reader(recording)
     try:
         for frame in reader.frames():
@@ -257,4 +248,6 @@ def _request(base: PinRequest, name: str) -> PinRequest | None:
         return None
     if name == TOGETHER:
         return base
-    return replace(base, only=(*_WITH.get(name, ()), name))
+    # What it needs is measured on its own too.
+    needed = next(control.needs for control in controls() if control.name == name)
+    return replace(base, only=(*needed, name))

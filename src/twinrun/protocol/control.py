@@ -28,13 +28,14 @@ Undo = Callable[[], str | None]
 
 @dataclass(frozen=True)
 class Reading:
-    """A control as it is now. `ok`: it protects what it should."""
+    """A control as it is now. `ok`: it protects what it should. `idle`: there is nothing here that it could act on."""
 
     state: Any
     set_by: SetBy
     ok: bool
     why_not: str | None = None
     place: str | None = None
+    idle: bool = False
 
 
 class NotApplied(Exception):
@@ -61,6 +62,7 @@ class Control:
     module: str | None = None
     at_launch: Callable[[PinRequest], Mapping[str, str]] = _nothing
     points: Sequence[Point] = ()
+    needs: Sequence[str] = ()  # controls without which a program may fail under this one
 
 
 class ControlState(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,5 +77,6 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True):
     why_not: str | None
     changed: bool
     used: bool
+    idle: bool = False
     moment: str
     how: str

@@ -1,108 +1,132 @@
-"""Results taken in the order in which they get done: `as_completed`, `wait`, a pool's `imap_unordered` and callbacks.
-Noted, and for an experiment taken in the order in which the work was given out."""
+"""Results taken in completion order: `as_completed`, `wait`, a pool's `imap_unordered` and callbacks. For an experiment
+they are taken in the order in which the work was submitted."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from types import ModuleType
 from typing import Any
 
-from twinrun.twin.event_log import Book, caller
-from twinrun.twin.imports import when_imported
+from twinrun.protocol.event import Event
+from twinrun.protocol.evidence import Evidence, one
+from twinrun.protocol.intervention import Freeze
+from twinrun.protocol.point import Point
+from twinrun.protocol.source import SecondLook, Source
+from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.sources.stream import race_code
+from twinrun.sources.threads import NUMBERED, look_for_races
+from twinrun.twin.callers import Caller, caller
+from twinrun.twin.session import Session
 
-KIND = "completion"
-_OWN = ("", "concurrent", "multiprocessing")
-
-
-def install(book: Book) -> None:
-    when_imported("concurrent.futures._base", lambda module: _futures(book, module))
-    when_imported("multiprocessing.pool", lambda module: _pools(book, module))
-
-
-def _futures(book: Book, module: ModuleType) -> None:
-    as_completed, wait = module.as_completed, module.wait
-    if book.holds(KIND):
-        _number(module.Future)
-
-    def noted_as_completed(fs: Iterable[Any], timeout: float | None = None) -> Iterator[Any]:
-        who = caller()
-        futures = list(fs)
-        if who is not None and who.via in _OWN:
-            book.note(KIND, who, "as_completed")
-        if book.steady(KIND, who) is None:
-            return iter(as_completed(futures, timeout))
-        return _in_order(futures, timeout)
-
-    def _in_order(futures: list[Any], timeout: float | None) -> Iterator[Any]:
-        for future in sorted(futures, key=_given_out):
-            wait([future], timeout)
-            yield future
-
-    def noted_wait(
-        fs: Iterable[Any], timeout: float | None = None, return_when: str = "ALL_COMPLETED"
-    ) -> Any:
-        who = caller()
-        futures = list(fs)
-        if return_when == "ALL_COMPLETED":
-            return wait(futures, timeout, return_when)
-        if who is not None and who.via in _OWN:
-            book.note(KIND, who, f"wait({return_when})")
-        if book.steady(KIND, who) is None or not futures:
-            return wait(futures, timeout, return_when)
-        first = min(futures, key=_given_out)
-        wait([first], timeout)
-        return module.DoneAndNotDoneFutures({first}, {f for f in futures if f is not first})
-
-    import concurrent.futures
-
-    for name, original, noted in (
-        ("as_completed", as_completed, noted_as_completed),
-        ("wait", wait, noted_wait),
-    ):
-        noted.__name__ = noted.__qualname__ = name
-        noted.__module__, noted.__doc__ = original.__module__, original.__doc__
-        setattr(module, name, noted)
-        if hasattr(concurrent.futures, name):
-            setattr(concurrent.futures, name, noted)
+NAME = "completion-order"
+_LIBRARIES = ("", "concurrent", "multiprocessing")  # through which the user's own line takes results
+_INSTEAD = {
+    "as_completed": "[future.result() for future in futures], with the futures in a list",
+    "Pool.imap_unordered": "pool.imap(…) in place of pool.imap_unordered(…)",
+}
+_numbers = itertools.count()
 
 
-def _number(future: Any) -> None:
-    """Every future knows which it was."""
-    original, numbers = future.__init__, itertools.count()
+def _is_frozen(session: Session, who: Caller | None, call: str) -> bool:
+    """Record that results are taken here. Whether they are to be taken in the order of submission."""
+    if who is not None and who.via in _LIBRARIES:
+        session.log.record(NAME, "take", who, call)
+    return session.log.frozen(NAME, "take", who) is not None
+
+
+def _number(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+    """Every future knows when it was submitted."""
 
     def __init__(self: Any) -> None:  # noqa: N807
         original(self)
-        self._twinrun_number = next(numbers)
+        self._twinrun_number = next(_numbers)
 
-    future.__init__ = __init__
+    return __init__
 
 
-def _given_out(future: Any) -> int:
+def _submitted(future: Any) -> int:
     return int(getattr(future, "_twinrun_number", 0))
 
 
-def _pools(book: Book, module: ModuleType) -> None:
-    pool: Any = module.Pool
-    unordered, apply_async = pool.imap_unordered, pool.apply_async
+def _as_completed(session: Session, original: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    def as_completed(fs: Iterable[Any], timeout: float | None = None) -> Iterator[Any]:
+        futures = list(fs)
+        if _is_frozen(session, caller(), "as_completed"):
+            return in_order(futures, timeout)
+        return original(futures, timeout)
 
+    def in_order(futures: list[Any], timeout: float | None) -> Iterator[Any]:
+        for future in sorted(futures, key=_submitted):
+            yield from original([future], timeout)
+
+    return as_completed
+
+
+def _wait(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
+    def wait(fs: Iterable[Any], timeout: float | None = None, return_when: str = "ALL_COMPLETED") -> Any:
+        futures = list(fs)
+        if return_when == "ALL_COMPLETED":
+            return original(futures, timeout, return_when)
+        frozen = _is_frozen(session, caller(), f"wait({return_when})")
+        if not frozen or not futures:
+            return original(futures, timeout, return_when)
+        first = min(futures, key=_submitted)
+        done = original([first], timeout)
+        return done._replace(not_done=done.not_done | {future for future in futures if future is not first})
+
+    return wait
+
+
+def _imap_unordered(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
     def imap_unordered(self: Any, func: Callable[..., Any], iterable: Any, chunksize: int = 1) -> Any:
-        who = caller()
-        if who is not None and who.via in _OWN:
-            book.note(KIND, who, "Pool.imap_unordered")
-        if book.steady(KIND, who) is not None:
+        if _is_frozen(session, caller(), "Pool.imap_unordered"):
             return self.imap(func, iterable, chunksize)
-        return unordered(self, func, iterable, chunksize)
+        return original(self, func, iterable, chunksize)
 
-    def noted_apply_async(self: Any, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        who = caller()
-        called_back = kwargs.get("callback") is not None or len(args) > 2
-        if called_back and who is not None and who.via in _OWN:
-            book.note(KIND, who, "Pool.apply_async(callback=…)")
-        result = apply_async(self, func, *args, **kwargs)
-        if called_back and book.steady(KIND, who) is not None:
+    return imap_unordered
+
+
+def _apply_async(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
+    def apply_async(self: Any, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        calls_back = kwargs.get("callback") is not None or len(args) > 2
+        frozen = calls_back and _is_frozen(session, caller(), "Pool.apply_async(callback=…)")
+        result = original(self, func, *args, **kwargs)
+        if frozen:
             result.wait()
         return result
 
-    noted_apply_async.__name__ = "apply_async"
-    pool.imap_unordered, pool.apply_async = imap_unordered, noted_apply_async
+    return apply_async
+
+
+class CompletionOrder(Source):
+    name = NAME
+    codes = ("TW205", "TW403")
+    actions = ("take",)
+    weight = Weight(init=4, batch=11, later=8)
+    points = (
+        Point("concurrent.futures._base:Future.__init__", _number, "the order in which work is submitted", ("cause",)),
+        Point("concurrent.futures._base:as_completed", _as_completed, "results in completion order", ("cause",),
+              everywhere="concurrent"),
+        Point("concurrent.futures._base:wait", _wait, "results in completion order", ("cause",), everywhere="concurrent"),
+        Point("multiprocessing.pool:Pool.imap_unordered", _imap_unordered, "results in completion order", ("cause",)),
+        Point("multiprocessing.pool:Pool.apply_async", _apply_async, "callbacks in completion order", ("cause",)),
+    )  # fmt: skip
+
+    def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
+        for pair in evidence.of(self.name, "take"):
+            event = one(pair)
+            instead = _INSTEAD.get(event.call, NUMBERED)
+            yield Suspect(
+                source=self.name,
+                code=race_code(evidence),
+                message=f"{event.call} gives results in completion order",
+                freeze=(Freeze.at(event),),
+                file=event.file,
+                line=event.line,
+                weight=self.weight,
+                experiment="with the results taken in the order in which the work was submitted",
+                advice=f"take the results in the order in which the work was submitted: {instead}",
+            )
+
+    def second_look(self, events: Iterable[Event]) -> SecondLook | None:
+        return look_for_races(self.events_of(events, "take"))

@@ -26,7 +26,10 @@ _DRAWS = (
     "standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal", "standard_t", "triangular",
     "uniform", "vonmises", "wald", "weibull", "zipf",
 )  # fmt: skip
-_METHODS = {"sample": "random_sample", "ranf": "random_sample"}  # functions that no generator has by that name
+_METHODS = {
+    "sample": "random_sample",
+    "ranf": "random_sample",
+}  # functions that no generator has by that name
 _MOST_BYTES = 1 << 20  # of a draw that are digested: enough to tell two draws apart
 
 

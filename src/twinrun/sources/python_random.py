@@ -25,7 +25,7 @@ _DRAWS = (
     "binomialvariate", "paretovariate", "weibullvariate", "getrandbits", "randbytes",
 )  # fmt: skip
 _BLOCK = 624  # words of the stream's state; a fresh one stands at its end
-_stream: Any = random._inst  # type: ignore[attr-defined]
+_stream: Any = random._inst
 
 
 def _draw(name: str) -> Wrap:
@@ -110,9 +110,7 @@ def _through_class(name: str) -> Wrap:
 
 def _apply(request: PinRequest) -> Undo:
     before = random.getstate()
-    return apply_seed(
-        NAME, seeds.python_seed(request.seed), random.seed, lambda: random.setstate(before)
-    )
+    return apply_seed(NAME, seeds.python_seed(request.seed), random.seed, lambda: random.setstate(before))
 
 
 def _read(request: PinRequest | None) -> Reading:

@@ -41,8 +41,8 @@ def read_seed(control: str, call: str, is_fresh: Callable[[Any], bool]) -> Readi
     if seeding.restored:
         return Reading("replaced by a saved state", seeding.by, True, None, seeding.place)
     if seeding.value is None:
-        state = "seeded from the operating system's entropy"
-        return Reading(state, seeding.by, False, state, seeding.place)
+        how = "seeded from the operating system's entropy"
+        return Reading(how, seeding.by, False, how, seeding.place)
     shown = seeding.value if isinstance(seeding.value, int) else repr(seeding.value)
     state = {"seed": shown, "drawn": not is_fresh(seeding.value)}
     return Reading(state, seeding.by, True, None, seeding.place)

@@ -113,6 +113,9 @@ def replace(point: Point, session: Session) -> tuple[Any, Any]:
         for attribute in _COPIED:
             if hasattr(before, attribute):
                 setattr(after, attribute, getattr(before, attribute))
+        if isinstance(owner, ModuleType) and "." in getattr(after, "__qualname__", ""):
+            # A bound method under the name of a function, as in `random`: pickle looks it up by these two.
+            after.__module__, after.__qualname__ = point.module, name
         after.__wrapped__ = before
     if owner is os:
         for ability in _ABILITIES:

@@ -83,7 +83,9 @@ def apply(control: Control, request: PinRequest) -> None:
     try:
         session.patches.install(control.name, control.points)
         missing = [
-            row for row in session.patches.rows() if row.owner == control.name and row.status == "missing"
+            row
+            for row in session.patches.rows()
+            if row.owner == control.name and row.status == "missing" and "pin" in row.needed_for
         ]
         if missing:
             raise NotApplied("; ".join(row.why for row in missing))

@@ -38,6 +38,7 @@ def _state(control: Control, request: PinRequest | None) -> ControlState:
         why_not=why_not,
         changed=wanted is not None and used and _is_changed(reading, wanted),
         used=used,
+        idle=reading.idle,
         moment=control.moment,
         how=control.how,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from twinrun.findings.fixes.diff import as_diff, combined
-from twinrun.findings.fixes.fix import Edit, Fix, apply
+from twinrun.findings.fixes.diff import as_diff
+from twinrun.findings.fixes.fix import Fix, combined
 from twinrun.findings.fixes.propose import propose
 
-__all__ = ["Edit", "Fix", "apply", "as_diff", "combined", "propose"]
+__all__ = ["Fix", "as_diff", "combined", "propose"]

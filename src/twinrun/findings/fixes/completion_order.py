@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
-from twinrun.findings.fixes.arguments import argument
-from twinrun.findings.fixes.fix import Draft, Edit
+from twinrun.findings.fixes.changes import Change, Draft, argument, is_name, replace
 from twinrun.findings.fixes.module import Module
+from twinrun.knowledge import Kind, known_method
 
-# Methods of a dataset and the position of `deterministic`.
-METHODS = {"map": 2, "interleave": 4, "batch": 3, "padded_batch": None, "ragged_batch": None}
 _OPTIONS = {"deterministic", "experimental_deterministic"}
 
 
-def deterministic(module: Module, line: int) -> Draft | None:
+def deterministic(module: Module, line: int) -> Draft:
     """Set the flag at this line to True; or the one place of the file's Options where it is False."""
-    edits = [edit for call in module.calls_at(line) if (edit := _in_call(module, call))]
-    statement = module.statement_at(line)
-    if not edits and statement is not None and (edit := _in_options(module, statement)):
-        edits = [edit]
-    if not edits:
-        everywhere = [edit for node in ast.walk(module.tree) if (edit := _in_options(module, node))]
-        edits = everywhere if len(everywhere) == 1 else []
-    if not edits:
+    changes = [change for call in module.calls_at(line) if (change := _flag(call))]
+    if not changes:
+        options = {node: change for node in module.find(cst.Assign) if (change := _option(node))}
+        here = module.statement_at(line)
+        changes = [change for node, change in options.items() if module.statement(node) is here]
+        if not changes and len(options) == 1:
+            changes = list(options.values())
+    return Draft(tuple(changes), "keep the elements in order; the calls still run in parallel", safe=True)
+
+
+def _flag(call: cst.Call) -> Change | None:
+    name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    method = known_method(name, "tensorflow.data.Dataset")
+    if method is None or method.kind is not Kind.DATASET:
         return None
-    return Draft(tuple(edits), "keep the elements in order; the calls still run in parallel", safe=True)
+    given = argument(call, "deterministic", method.deterministic)
+    return replace(given, "True") if given is not None and is_name(given, "False") else None
 
 
-def _in_call(module: Module, call: ast.Call) -> Edit | None:
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in METHODS:
-        return None
-    given = argument(call, "deterministic", METHODS[call.func.attr])
-    return module.replace(given, "True") if given is not None and _is_false(given) else None
-
-
-def _in_options(module: Module, node: ast.AST) -> Edit | None:
+def _option(node: cst.Assign) -> Change | None:
     """`options.deterministic = False`."""
-    if not isinstance(node, ast.Assign) or not _is_false(node.value):
-        return None
-    if any(isinstance(target, ast.Attribute) and target.attr in _OPTIONS for target in node.targets):
-        return module.replace(node.value, "True")
-    return None
-
-
-def _is_false(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is False
+    targets = [each.target for each in node.targets]
+    named = any(isinstance(each, cst.Attribute) and each.attr.value in _OPTIONS for each in targets)
+    return replace(node.value, "True") if named and is_name(node.value, "False") else None

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterable
 from difflib import unified_diff
 from pathlib import Path
 
-from twinrun.findings.fixes.fix import Edit, Fix, apply, overlap
+from twinrun.findings.fixes.fix import Fix, combined
 
 
 def as_diff(fixes: Iterable[Fix], *, root: str | os.PathLike[str] | None = None) -> str:
     """One patch with all the fixes, file by file, to be applied in `root` (the current folder).
 
     Fixes of the same place are made once. A fix that contradicts an earlier one is left out: after the
-    patch has been applied, the next run says what is still to be done.
+    patch has been applied, the next run reports what is still to be done.
     """
     by_file: dict[str, list[Fix]] = {}
     for fix in fixes:
@@ -27,25 +26,8 @@ def as_diff(fixes: Iterable[Fix], *, root: str | os.PathLike[str] | None = None)
     return "".join(parts)
 
 
-def combined(source: str, fixes: Iterable[Fix]) -> str:
-    """The source with every fix in it that is made for this very source and fits with those before it."""
-    edits: list[Edit] = []
-    for fix in fixes:
-        new = [edit for edit in fix.edits if edit not in edits]
-        if fix.source != source or any(overlap(edit, other) for edit in new for other in edits):
-            continue
-        try:
-            ast.parse(apply(source, [*edits, *new]))
-        except (SyntaxError, ValueError):
-            continue
-        edits += new
-    return apply(source, edits)
-
-
 def file_diff(path: str, before: str, after: str) -> str:
     """The unified diff of one file; empty when nothing changed."""
-    if before == after:
-        return ""
     old, new = _quoted(f"a/{path}"), _quoted(f"b/{path}")
     lines = unified_diff(_lines(before), _lines(after), old, new)
     return "".join(

@@ -1,45 +1,33 @@
-"""A fix: the user's own lines and the lines to write instead, as exact edits of the source text."""
+"""A fix: the user's own source and the source to write instead. Fixes of one source can be merged."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-
-from twinrun.findings.fixes.text import line_starts
-
-
-@dataclass(frozen=True, order=True)
-class Edit:
-    """Characters `start` to `end` of the source give way to `text`. An insertion has `start == end`."""
-
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Draft:
-    """What one fixer proposes. `safe`: it can change nothing but randomness and order."""
-
-    edits: tuple[Edit, ...]
-    note: str
-    safe: bool
+from difflib import SequenceMatcher
+from functools import cached_property
 
 
 @dataclass(frozen=True)
 class Fix:
-    """A rewrite of a file of the user's. A hunk is some neighbouring lines of the user's and what takes their
-    place; where lines are only added, the first is empty."""
+    """A rewrite of a file of the user's. `safe`: it can change nothing but randomness and order."""
 
     code: str
     file: str
     line: int
-    hunks: tuple[tuple[str, str], ...]
     note: str
     safe: bool
     source: str = field(repr=False)
-    edits: tuple[Edit, ...] = field(repr=False)
+    fixed: str = field(repr=False)
+
+    @cached_property
+    def hunks(self) -> tuple[tuple[str, str], ...]:
+        """Neighbouring lines that change, and what takes their place; where lines are only added, the first is
+        empty."""
+        edits = _changed(_lines(self.source), _lines(self.fixed))
+        return tuple((self.source[e.start : e.end].strip("\r\n"), e.text.strip("\r\n")) for e in edits)
 
     @property
     def before(self) -> str:
@@ -54,21 +42,51 @@ class Fix:
     def changes(self) -> str:
         """Each line that goes behind a `-`, each that comes behind a `+`, as a report shows them."""
         hunks = []
-        for before, after in self.hunks:
-            lines = [f"- {line}" for line in before.splitlines()] + [
-                f"+ {line}" for line in after.splitlines()
-            ]
-            hunks.append("\n".join(line.rstrip() for line in lines))
+        for hunk in self.hunks:
+            signed = zip("-+", hunk, strict=True)
+            lines = [f"{sign} {line}".rstrip() for sign, text in signed for line in text.splitlines()]
+            hunks.append("\n".join(lines))
         return _joined(hunks)
-
-    def fixed(self) -> str:
-        """The whole source with this fix in it."""
-        return apply(self.source, self.edits)
 
     def describe(self) -> str:
         """For a finding's `fix`: what is done, and the lines to write."""
         lines = "\n".join(f"    {line}".rstrip() for line in self.after.splitlines())
         return f"{self.note}:\n{lines}" if lines else self.note
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Characters `start` to `end` of a text give way to `text`. An insertion has `start == end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def combined(source: str, fixes: Iterable[Fix]) -> str:
+    """The source with every fix in it that is made for this very source and fits with those before it."""
+    made: set[str] = set()
+    edits: list[Edit] = []
+    for fix in fixes:
+        if fix.source != source or fix.fixed in made:
+            continue
+        new = [edit for edit in edits_between(source, fix.fixed) if not _is_made(edit, edits)]
+        if any(_overlap(edit, other) for edit in new for other in edits):
+            continue
+        if parses(apply(source, [*edits, *new])):
+            edits += new
+            made.add(fix.fixed)
+    return apply(source, edits)
+
+
+def edits_between(before: str, after: str) -> Iterator[Edit]:
+    """Edits that turn one text into the other: whole lines where lines are added or go, words within others."""
+    for edit in _changed(_lines(before), _lines(after)):
+        if edit.start == edit.end or not edit.text:
+            yield edit
+            continue
+        for word in _changed(_words(before[edit.start : edit.end]), _words(edit.text)):
+            yield Edit(edit.start + word.start, edit.start + word.end, word.text)
 
 
 def apply(source: str, edits: Iterable[Edit]) -> str:
@@ -81,38 +99,45 @@ def apply(source: str, edits: Iterable[Edit]) -> str:
     return "".join([*pieces, source[position:]])
 
 
-def overlap(first: Edit, second: Edit) -> bool:
+def parses(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _changed(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
+    """What differs between two texts in pieces, as edits of the first."""
+    starts = [0]
+    for piece in before:
+        starts.append(starts[-1] + len(piece))
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    return [
+        Edit(starts[i], starts[j], "".join(after[k:m]))
+        for tag, i, j, k, m in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def _is_made(edit: Edit, edits: Sequence[Edit]) -> bool:
+    """Whether an earlier fix makes this edit too: an import that both need is added once. Within a line, a
+    parenthesis that two fixes insert at one place is two parentheses."""
+    return edit in edits and (edit.start < edit.end or edit.text.endswith(("\n", "\r")))
+
+
+def _overlap(first: Edit, second: Edit) -> bool:
     """Whether two edits cannot both be made. Insertions side by side can."""
     return first.start < second.end and second.start < first.end
 
 
-def make(code: str, file: str, line: int, source: str, draft: Draft) -> Fix:
-    """A fix from a draft, with the lines it touches before and after."""
-    hunks = touched_lines(source, draft.edits)
-    return Fix(code, file, line, hunks, draft.note, draft.safe, source, draft.edits)
+def _lines(text: str) -> list[str]:
+    """Lines as Python counts them (str.splitlines counts more), each with its ending."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
 
 
-def touched_lines(source: str, edits: tuple[Edit, ...]) -> tuple[tuple[str, str], ...]:
-    """The touched lines before and after, neighbouring lines together."""
-    starts = line_starts(source)
-    regions: list[tuple[int, int, list[Edit]]] = []  # first line, line after the last, edits
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        first, last = bisect_right(starts, edit.start) - 1, bisect_right(starts, edit.end) - 1
-        inserts_lines = edit.start == edit.end == starts[first] and edit.text.endswith("\n")
-        ends_with_line = edit.end > edit.start and edit.end == starts[last]
-        end = last if inserts_lines or ends_with_line else last + 1
-        if regions and first <= regions[-1][1]:
-            regions[-1] = (regions[-1][0], max(regions[-1][1], end), [*regions[-1][2], edit])
-        else:
-            regions.append((first, end, [edit]))
-    starts.append(len(source))
-    hunks = []
-    for first, end, inside in regions:
-        begin = starts[first]
-        shifted = [Edit(edit.start - begin, edit.end - begin, edit.text) for edit in inside]
-        part = source[begin : starts[end]]
-        hunks.append((part.strip("\r\n"), apply(part, shifted).strip("\r\n")))
-    return tuple(hunks)
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+|\W", text)
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
+from functools import partial
 
-from twinrun.findings.fixes.arguments import argument
-from twinrun.findings.fixes.element_seeds import Mapped, mapped_functions, seed_name, seeds_passed_in
-from twinrun.findings.fixes.fix import Draft, Edit
-from twinrun.findings.fixes.functions import add_parameter, at_the_top, passed_function
-from twinrun.findings.fixes.host_draws import (
-    draws_from,
-    numpy_random_name,
-    own_generators,
-    python_random_name,
+import libcst as cst
+
+from twinrun.findings.fixes.changes import (
+    SEED,
+    Changes,
+    Draft,
+    add_element,
+    add_parameter,
+    argument,
+    at_the_top,
+    lines_before,
+    the_only,
 )
-from twinrun.findings.fixes.module import Function, Module
-from twinrun.findings.fixes.seeding import SEED
-
-HOST_CALLS = {"tensorflow.numpy_function", "tensorflow.py_function", "tensorflow.compat.v1.py_func"}
+from twinrun.findings.fixes.element_seeds import Mapped, mapped_functions, seed_name, seeds_passed_in
+from twinrun.findings.fixes.functions import passed_function
+from twinrun.findings.fixes.host_draws import draws_from, generator_made, own_generators, streams_drawn
+from twinrun.findings.fixes.module import Function, Module, Unsure, called_name, require
+from twinrun.knowledge import NUMPY, PYTHON, Kind, is_kind
 
 
 @dataclass(frozen=True)
@@ -26,105 +30,79 @@ class HostCall:
     """A mapped function, the call in it that leaves TensorFlow, and the function that is called there."""
 
     mapped: Mapped
-    call: ast.Call
-    function: Function | ast.Lambda
+    call: cst.Call
+    function: Function
 
 
-def in_map(module: Module, line: int) -> Draft | None:
+def in_map(module: Module, line: int) -> Draft:
     """Pass a seed per element through the map into the host function, and draw from a generator of it."""
-    seed = seed_name(module)
-    statement = module.statement_at(line)
-    here = [host for host in _host_calls(module) if _is_at(module, host, line, statement)]
-    rewritten = [edits for host in here if (edits := _seeded(module, host, seed))]
-    if len(rewritten) != 1:
-        return None
+    here = [host for host in _host_calls(module) if _is_at(module, host, line)]
     note = "pass a seed per element into the function, and draw from a generator made of it"
-    return Draft(tuple(rewritten[0]), note, safe=True)
+    return Draft(the_only(partial(_seeded, module), here), note, safe=True)
 
 
-def in_generator(module: Module, line: int) -> Draft | None:
+def in_generator(module: Module, line: int) -> Draft:
     """A generator object of its own for the function that `Dataset.from_generator` runs."""
-    for call in module.calls():
-        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "from_generator"):
+    for call in module.find(cst.Call):
+        if not isinstance(call.func, cst.Attribute) or called_name(call) != "from_generator":
             continue
-        function = _generator_function(module, argument(call, "generator", 0))
-        if not isinstance(function, ast.FunctionDef):
+        reference = argument(call, "generator", 0)
+        if isinstance(reference, cst.Lambda) and isinstance(reference.body, cst.Call):
+            reference = reference.body.func  # a lambda that only calls the function stands for it
+        function = passed_function(module, reference) if isinstance(reference, cst.Name) else None
+        if not isinstance(function, cst.FunctionDef):
             continue
-        in_function = function.lineno <= line <= (function.end_lineno or function.lineno)
-        if in_function or module.statement(call) is module.statement_at(line):
+        if module.spans(function, line) or module.statement(call) is module.statement_at(line):
             return _own_generator(module, function)
-    return None
+    raise Unsure
 
 
 def _host_calls(module: Module) -> list[HostCall]:
     found = []
     for mapped in mapped_functions(module):
-        for call in module.calls(mapped.function):
-            reference = argument(call, "func", 0)
-            if module.names.called(call) in HOST_CALLS and reference is not None:
-                function = passed_function(module, reference)
-                if function is not None and module.function(call) is mapped.function:
-                    found.append(HostCall(mapped, call, function))
+        for call in module.find(cst.Call, mapped.function):
+            function = passed_function(module, argument(call, "func", 0))
+            if (
+                is_kind(module.name(call), Kind.HOST_CALL)
+                and module.function(call) is mapped.function
+                and function
+            ):
+                found.append(HostCall(mapped, call, function))
     return found
 
 
-def _is_at(module: Module, host: HostCall, line: int, statement: ast.stmt | None) -> bool:
-    in_host = host.function.lineno <= line <= (host.function.end_lineno or 0)
-    return in_host or statement in (module.statement(host.call), module.statement(host.mapped.call))
+def _is_at(module: Module, host: HostCall, line: int) -> bool:
+    statements = (module.statement(host.call), module.statement(host.mapped.call))
+    return module.spans(host.function, line) or module.statement_at(line) in statements
 
 
-def _seeded(module: Module, host: HostCall, seed: str) -> list[Edit] | None:
+def _seeded(module: Module, host: HostCall) -> Changes:
+    seed = seed_name(module)
     inputs = argument(host.call, "inp", 1)
-    if not isinstance(inputs, ast.List | ast.Tuple) or not inputs.elts:
-        return None
+    if not isinstance(inputs, cst.List | cst.Tuple) or not inputs.elements:
+        raise Unsure
+    # py_function hands over tensors, which no generator takes as a seed; random.Random takes no NumPy integer.
+    is_array = module.name(host.call) == "tensorflow.numpy_function"
+    seeds = {NUMPY: seed if is_array else f"int({seed})", PYTHON: f"int({seed})"}
     passed = seeds_passed_in(module, host.mapped, seed)
-    drawn = _host_function(module, host, seed)
-    if passed is None or drawn is None:
-        return None
-    end = module.end(inputs.elts[-1])
-    return [*passed, Edit(end, end, f", {seed}"), *drawn]
+    added = (add_element(inputs, seed), add_parameter(host.function, seed))
+    return (*passed, *added, *_drawn(module, host.function, seeds))
 
 
-def _host_function(module: Module, host: HostCall, seed: str) -> list[Edit] | None:
-    """The host function with one more parameter, drawing from a generator that it makes of it."""
-    function = host.function
-    # py_function hands over tensors, which no generator takes as a seed.
-    value = seed if module.names.called(host.call) == "tensorflow.numpy_function" else f"int({seed})"
-    added = add_parameter(module, function, seed)
-    if isinstance(function, ast.Lambda):
-        return _host_lambda(module, function, added, value)
-    own = own_generators(module, function, value, f"int({seed})")
-    tops = [at_the_top(module, function, line) for line in own.lines] if own else []
-    if own is None or added is None or any(top is None for top in tops):
-        return None
-    return [added, *(top for top in tops if top is not None), *own.edits]
+def _drawn(module: Module, function: Function, seeds: dict[str, str]) -> Changes:
+    """The draws of a function, from a generator that it makes of its seed."""
+    if isinstance(function, cst.FunctionDef):
+        lines, draws = own_generators(module, function, seeds)
+        return (*at_the_top(module, function, *lines), *draws)
+    # A lambda has no room for a statement: with a single draw the generator is made on the spot.
+    streams = streams_drawn(module, function.body)
+    require(len(streams) == 1)
+    generator = generator_made(module, streams[0], seeds[streams[0]])
+    return draws_from(module, function.body, {streams[0]: generator})
 
 
-def _host_lambda(module: Module, function: ast.Lambda, added: Edit | None, value: str) -> list[Edit] | None:
-    """A lambda has no room for a statement: with a single draw the generator is made on the spot."""
-    numpy, python = numpy_random_name(module), python_random_name(module)
-    draws = draws_from(
-        module, function.body, f"{numpy}.default_rng({value})", f"{python}.Random(int({value}))"
-    )
-    if draws is None or added is None or draws.numpy + draws.python != 1:
-        return None
-    if (draws.numpy and numpy is None) or (draws.python and python is None):
-        return None
-    return [added, *draws.edits]
-
-
-def _generator_function(module: Module, reference: ast.expr | None) -> Function | ast.Lambda | None:
-    """The generator function; a lambda that only calls one stands for it."""
-    if isinstance(reference, ast.Lambda) and isinstance(reference.body, ast.Call):
-        reference = reference.body.func
-    return passed_function(module, reference) if isinstance(reference, ast.Name) else None
-
-
-def _own_generator(module: Module, function: ast.FunctionDef) -> Draft | None:
-    own = own_generators(module, function, str(SEED), str(SEED))
-    gap = module.newline * 2 if function.col_offset == 0 else ""  # as between functions
-    text = module.newline.join(own.lines) if own else ""
-    made = module.insert_line_before(function, f"{text}{gap}")
-    if own is None or made is None or (len(own.lines) > 1 and not gap):
-        return None
-    return Draft((made, *own.edits), "draw from a generator that nothing else draws from", safe=True)
+def _own_generator(module: Module, function: cst.FunctionDef) -> Draft:
+    lines, draws = own_generators(module, function, {NUMPY: str(SEED), PYTHON: str(SEED)})
+    blank = 2 if module.parent[function] is module.tree else 0
+    changes = lines_before(module, function, *lines, blank=blank) + draws
+    return Draft(changes, "draw from a generator that nothing else draws from", safe=True)

@@ -2,82 +2,72 @@
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Sequence
+from typing import Any
 
-from twinrun.findings.fixes.fix import Edit
-from twinrun.findings.fixes.module import Module
+import libcst as cst
+
+from twinrun.findings.fixes.changes import Changes, lines_after, lines_before
+from twinrun.findings.fixes.module import Module, Statement, require, sure
 
 # Calls that a program makes between its imports without drawing or building anything.
 _HARMLESS = ("os.", "sys.", "warnings.", "logging.", "pathlib.", "argparse.", "gc.", "faulthandler.")
 
 
 def after_imports(
-    module: Module, needed: ast.stmt | None, new_import: str | None, text: str, *, before_line: int
-) -> tuple[Edit, ...] | None:
-    """Edits that put `text` after the imports, below `needed` and above `before_line`; None where none fits.
+    module: Module, needed: Statement, new_import: str | None, line: str, *, before_line: int
+) -> Changes:
+    """Put a line after the imports, below `needed` and above `before_line`.
 
-    `new_import` is an import that `text` needs and the module does not have.
+    `new_import` is an import that the line needs and the module does not have.
     """
     anchor = last_leading_import(module, module.tree.body, needed)
-    if needed is not None and (anchor.end_lineno or 0) >= before_line:
+    if module.last_line(anchor) >= before_line:
         anchor = needed  # something is drawn between the imports
-    if (anchor.end_lineno or 0) >= before_line or module.indent(anchor) != "":
-        return None
-    if new_import is not None:
-        text = f"{new_import}{module.newline * 2}{text}"
-    edit = module.insert_line_after(anchor, text, "")
-    if edit is None:
-        return None
-    follows = module.line_text((anchor.end_lineno or anchor.lineno) + 1).strip()
-    gap = "" if new_import is not None else module.newline
-    if edit.text.startswith(module.newline):  # the file ends without a line ending
-        return (Edit(edit.start, edit.end, f"{module.newline}{gap}{edit.text[len(module.newline) :]}"),)
-    return (Edit(edit.start, edit.end, f"{gap}{edit.text}{module.newline if follows else ''}"),)
+    require(module.last_line(anchor) < before_line and module.parent[anchor] is module.tree)
+    require(_imports(anchor) or isinstance(anchor, cst.BaseCompoundStatement))  # not import keras; x = f()
+    added = [line] if new_import is None else [new_import, "", line]
+    return lines_after(module, anchor, *added, above=new_import is None, below=True)
 
 
-def imported(module: Module, name: str) -> tuple[str, tuple[Edit, ...]] | None:
-    """What a module of the standard library is called here, and the edit that imports it if nothing does."""
-    for each in module.names.given_by(name):
+def imported(module: Module, name: str) -> tuple[str, Changes]:
+    """What a module of the standard library is called here, and the change that imports it if nothing does."""
+    for each in module.given_by(name):
         return each.local, ()
-    first = next((node for node in module.tree.body if isinstance(node, ast.Import)), None)
-    if first is None or module.names.free(name) != name:
-        return None
-    added = module.insert_line_before(first, f"import {name}")
-    return None if added is None else (name, (added,))
+    require(module.is_free(name))
+    first = sure(next((node for node in module.tree.body if _imports(node)), None))
+    return name, lines_before(module, first, f"import {name}")
 
 
-def last_leading_import(module: Module, body: list[ast.stmt], needed: ast.stmt | None) -> ast.stmt:
-    """The last import of the leading block, or `needed` itself when that comes later in the same body."""
-    anchor: ast.stmt | None = None
+def last_leading_import(module: Module, body: Sequence[Any], needed: Statement | None) -> Any:
+    """The last import of the leading block, or the statement around `needed` when that comes later."""
+    anchor = body[0]
     for node in body:
         if _imports(node):
             anchor = node
         elif not _inert(module, node):
             break
-    outer = next((node for node in body if needed is not None and module.inside(needed, node)), None)
-    if outer is not None and (anchor is None or outer.lineno > anchor.lineno):
-        return outer
-    return anchor or body[0]
+    around = [node for node in body if needed is not None and module.inside(needed, node)]
+    return max([anchor, *around], key=module.first_line)
 
 
-def _imports(node: ast.stmt) -> bool:
-    """An import, or a block (`try:`, `if TYPE_CHECKING:`) of which every part imports or gives up."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return True
-    if not isinstance(node, ast.Try | ast.If):
-        return False
-    inner = [*node.body, *node.orelse, *getattr(node, "finalbody", [])]
-    inner += [each for handler in getattr(node, "handlers", []) for each in handler.body]
-    quiet = ast.Pass | ast.Raise | ast.Assign
-    return any(_imports(each) for each in inner) and all(
-        _imports(each) or isinstance(each, quiet) for each in inner
-    )
+def _imports(node: cst.CSTNode) -> bool:
+    """A line of imports, or a block (`try:`, `if TYPE_CHECKING:`) of which every part imports or gives up."""
+    if not isinstance(node, cst.Try | cst.If):
+        return _holds_only(node, cst.Import, cst.ImportFrom)
+    parts = (node, node.orelse, *getattr(node, "handlers", ()), getattr(node, "finalbody", None))
+    inner = [each for part in parts if part is not None for each in part.body.body]
+    quiet = (cst.Pass, cst.Raise, cst.Assign)
+    return any(map(_imports, inner)) and all(_imports(each) or _holds_only(each, *quiet) for each in inner)
 
 
-def _inert(module: Module, node: ast.stmt) -> bool:
+def _holds_only(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
+    statements = node.body if isinstance(node, cst.SimpleStatementLine) else (node,)
+    return all(isinstance(each, kinds) for each in statements)
+
+
+def _inert(module: Module, node: cst.CSTNode) -> bool:
     """A statement that neither draws nor builds: constants, the docstring, settings of the process."""
-    if isinstance(
-        node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.With
-    ):
+    if isinstance(node, cst.FunctionDef | cst.ClassDef | cst.For | cst.While | cst.With):
         return False
-    return all((module.names.called(call) or "").startswith(_HARMLESS) for call in module.calls(node))
+    return all((module.name(call) or "").startswith(_HARMLESS) for call in module.find(cst.Call, node))

@@ -2,114 +2,76 @@
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Sequence
+from typing import Any
 
-from twinrun.findings.fixes.fix import Draft, Edit
+import libcst as cst
+
+from twinrun.findings.fixes.changes import Draft, put_after, taken_out
 from twinrun.findings.fixes.imports import last_leading_import
-from twinrun.findings.fixes.module import Module
-from twinrun.findings.fixes.seeding import SEEDERS
+from twinrun.findings.fixes.module import Module, Unsure, only_statement, require
+from twinrun.knowledge import Kind, is_kind
 
 
-def moved_up(module: Module, line: int) -> Draft | None:
+def moved_up(module: Module, line: int) -> Draft:
     """Move the seed call, with those right beside it, to just after the imports.
 
     The finding may stand at the early draw or at the late seed call. The seed call moves as far up as what it
     needs allows: the import of what it calls, and the last assignment of a name it uses.
     """
-    for body in _bodies_around(module, line):
+    # Only bodies that run once from top to bottom: functions, the innermost first, and the module.
+    functions = [node.body for node in module.find(cst.FunctionDef) if module.spans(node, line)]
+    owners: list[cst.BaseSuite | cst.Module] = [*reversed(functions), module.tree]
+    for owner in owners:
+        body: list[Any] = list(owner.body)
         block = _late_block(module, body, line)
         if block:
             return _moved(module, body, block, line)
-    return None
+    raise Unsure
 
 
-def _bodies_around(module: Module, line: int) -> list[list[ast.stmt]]:
-    """The statement lists that hold the line, the innermost first, the module last. Only those that run
-    from top to bottom once: functions and the module."""
-    bodies: list[list[ast.stmt]] = [module.tree.body]
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or node.lineno):
-            bodies.insert(0, node.body)
-    return bodies
-
-
-def _late_block(module: Module, body: list[ast.stmt], line: int) -> list[ast.stmt]:
+def _late_block(module: Module, body: list[Any], line: int) -> list[cst.SimpleStatementLine]:
     """The first seed statement of a body that ends at or after the line, and those next to it."""
-    for position, node in enumerate(body):
-        if _seeds(module, node) and (node.end_lineno or node.lineno) >= line:
-            first = last = position
-            while first > 0 and _seeds(module, body[first - 1]):
-                first -= 1
-            while last + 1 < len(body) and _seeds(module, body[last + 1]):
-                last += 1
-            return body[first : last + 1]
-    return []
+    block: list[cst.SimpleStatementLine] = []
+    for node in body:
+        if isinstance(node, cst.SimpleStatementLine) and _seeds(module, node):
+            block.append(node)
+        elif block and module.last_line(block[-1]) >= line:
+            break
+        else:
+            block = []
+    return block if block and module.last_line(block[-1]) >= line else []
 
 
-def _seeds(module: Module, node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and module.names.called(node.value) in SEEDERS
+def _seeds(module: Module, line: cst.SimpleStatementLine) -> bool:
+    small = only_statement(line)
+    return isinstance(small, cst.Expr) and is_kind(module.name(small.value), Kind.SEED)
 
 
-def _moved(module: Module, body: list[ast.stmt], block: list[ast.stmt], line: int) -> Draft | None:
+def _moved(module: Module, body: list[Any], block: list[cst.SimpleStatementLine], line: int) -> Draft:
     first = body.index(block[0])
-    needed = {name.id for node in block for name in ast.walk(node) if isinstance(name, ast.Name)}
-    anchor_at = _position(module, body, first, needed)
-    if anchor_at is None or first - anchor_at <= 1:
-        return None  # nothing lies between: the seed call is as far up as it can be
+    anchor_at = _position(module, body, first, block)
     anchor = body[anchor_at]
-    if (anchor.end_lineno or 0) >= line or any(not _alone_on_its_lines(module, node) for node in block):
-        return None
-    start, end = module.line_start(block[0].lineno), module.line_start((block[-1].end_lineno or 0) + 1)
-    text = module.source[start:end].rstrip("\r\n")
-    indent = module.indent(block[0])
-    edit = module.insert_line_after(anchor, text[len(indent or "") :], indent or "")
-    if edit is None:
-        return None
-    gap = module.newline if isinstance(anchor, ast.Import | ast.ImportFrom) and not indent else ""
-    follows = module.line_text((anchor.end_lineno or 0) + 1).strip()
-    inserted = Edit(edit.start, edit.end, f"{gap}{edit.text}{gap if follows else ''}")
-    return Draft(
-        (inserted, Edit(start, _without_gap(module, start, end), "")), "seed before anything else", safe=True
-    )
+    # With nothing in between, the seed call is as far up as it can be.
+    require(first - anchor_at > 1 and module.last_line(anchor) < line)
+    comments = [each for each in block[0].leading_lines if each.comment is not None]
+    gap = isinstance(only_statement(anchor), cst.Import | cst.ImportFrom) and module.function(anchor) is None
+    moved = [block[0].with_changes(leading_lines=comments), *block[1:]]
+    inserted = put_after(module, anchor, moved, above=gap, below=gap)
+    return Draft((*inserted, *taken_out(module, block)), "seed before anything else", safe=True)
 
 
-def _position(module: Module, body: list[ast.stmt], first: int, needed: set[str]) -> int | None:
+def _position(module: Module, body: list[Any], first: int, block: Sequence[cst.CSTNode]) -> int:
     """The position in the body behind which the block can stand: its imports and what its arguments need."""
-    position = None
-    if any(isinstance(node, ast.Import | ast.ImportFrom) for node in body[:first]):
-        position = body.index(last_leading_import(module, body, None))
-    elif isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        position = 0  # behind the docstring
-    for at, node in enumerate(body[:first]):
-        if needed & _binds(node):
-            position = max(at, position or 0)
-    return position
-
-
-def _binds(node: ast.stmt) -> set[str]:
-    """Every name a statement binds, in itself or in its blocks."""
-    bound = {
-        name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-    }
-    for each in ast.walk(node):
-        if isinstance(each, ast.Import | ast.ImportFrom):
-            bound |= {(alias.asname or alias.name).partition(".")[0] for alias in each.names}
-        elif isinstance(each, ast.FunctionDef | ast.ClassDef):
-            bound.add(each.name)
-    return bound
-
-
-def _alone_on_its_lines(module: Module, node: ast.stmt) -> bool:
-    last = node.end_lineno or node.lineno
-    rest = module.source[module.end(node) : module.line_start(last + 1)].strip()
-    return module.indent(node) is not None and (not rest or rest.startswith("#"))
-
-
-def _without_gap(module: Module, start: int, end: int) -> int:
-    """When a block between blank lines goes, one of the gaps goes with it."""
-    before = module.source[:start].rstrip(" \t")
-    blank_before = before.endswith(module.newline * 2) or not before
-    following = module.source[end:]
-    if blank_before and following.startswith(module.newline):
-        return end + len(module.newline)
-    return end
+    positions: list[int] = []
+    small = only_statement(body[0])
+    if any(isinstance(only_statement(node), cst.Import | cst.ImportFrom) for node in body[:first]):
+        positions.append(body.index(last_leading_import(module, body, None)))
+    elif isinstance(small, cst.Expr) and isinstance(small.value, cst.BaseString):
+        positions.append(0)  # behind the docstring
+    for name in {name.value for node in block for name in module.find(cst.Name, node)}:
+        for assignment in module.scope(block[0])[name]:
+            node = getattr(assignment, "node", module.tree)
+            positions += [at for at in range(first) if module.inside(node, body[at])]
+    require(positions)
+    return max(positions)

@@ -2,109 +2,78 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
-from twinrun.findings.fixes.fix import Draft, Edit
-from twinrun.findings.fixes.module import Module
+from twinrun.findings.fixes.changes import Changes, Draft, lines_before, sort, wrap
+from twinrun.findings.fixes.module import Module, called_name
+from twinrun.knowledge import Kind, Known, is_kind, known, known_method
 
-# Functions and whether they return a list (sorting keeps the type) or an iterator.
-FUNCTIONS = {
-    "os.listdir": True,
-    "glob.glob": True,
-    "tensorflow.io.gfile.listdir": True,
-    "tensorflow.io.gfile.glob": True,
-    "glob.iglob": False,
-    "os.scandir": False,
-}
-WALKS = {"os.walk", "tensorflow.io.gfile.walk"}
-PATH_METHODS = {"iterdir": 0, "glob": 1, "rglob": 1}
 # Where an iterator is only run through from beginning to end, a list does as well.
 _CONSUMERS = {"list", "tuple", "enumerate", "zip", "map", "filter", "dict", "max", "min", "any", "all"}
 _BY_NAME = ", key=lambda entry: entry.name"
 
 
-def sorted_listing(module: Module, line: int) -> Draft | None:
+def sorted_listing(module: Module, line: int) -> Draft:
     """Sort the listing made at this line."""
-    edits: list[Edit] = []
+    changes: Changes = ()
     safe = True
     for call in module.calls_at(line):
-        if edits and module.name_line(call) != line:
+        if changes and module.name_line(call) != line:
             break
-        made = _walk(module, call) or _listing(module, call)
-        if made is not None:
-            edits += made[0]
-            safe = safe and made[1]
-    return Draft(tuple(edits), "sort the listing", safe=safe) if edits else None
+        added, keeps_type = _walk(module, call) or _listing(module, call) or ((), True)
+        changes += added
+        safe = safe and keeps_type
+    return Draft(changes, "sort the listing", safe=safe)
 
 
-def _listing(module: Module, call: ast.Call) -> tuple[tuple[Edit, ...], bool] | None:
-    name = module.names.called(call)
-    if name in FUNCTIONS:
-        is_list = FUNCTIONS[name]
-    elif _is_path_method(module, call):
-        is_list = False
-    else:
+def _listing(module: Module, call: cst.Call) -> tuple[Changes, bool] | None:
+    """The changes, and whether what comes out of them can be used like the listing."""
+    listing = _known_listing(module, call)
+    outer = module.parent[call]
+    consumer = module.name(module.parent[outer]) if isinstance(outer, cst.Arg) else None
+    if listing is None or consumer == "builtins.sorted":
         return None
-    outer = module.parent.get(call)
-    outer_name = outer.func.id if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) else None
-    if outer_name == "sorted":
-        return None
-    key = _BY_NAME if name == "os.scandir" else ""
-    if isinstance(
-        outer, ast.withitem
-    ):  # with os.scandir(d) as entries: the entries are sorted where they are used
+    key = _BY_NAME if module.name(call) == "os.scandir" else ""
+    if isinstance(outer, cst.WithItem):  # with os.scandir(d) as entries: they are sorted where they are used
         return _entries_of_with(module, outer)
-    if outer_name == "next":
-        return module.wrap(call, "iter(sorted(", f"{key}))"), True
-    runs_through = is_list or _is_run_through(call, outer, outer_name)
-    return module.sort(call, key), runs_through
+    if consumer == "builtins.next":
+        return (wrap(call, "iter(sorted({it}" + key + "))"),), True
+    runs_through = (consumer or "").removeprefix("builtins.") in _CONSUMERS or isinstance(
+        outer, cst.For | cst.CompFor | cst.StarredElement
+    )
+    return (sort(module, call, key),), listing.returns_list or runs_through
 
 
-def _is_path_method(module: Module, call: ast.Call) -> bool:
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in PATH_METHODS:
-        return False
-    known = module.names.called(call)  # glob.glob and its like are known by their full name
-    return known is None and len(call.args) == PATH_METHODS[call.func.attr]
+def _known_listing(module: Module, call: cst.Call) -> Known | None:
+    name = module.name(call)
+    found = known(name)
+    if name is None and isinstance(call.func, cst.Attribute):
+        found = known_method(call.func.attr.value)
+        if len(call.args) != (0 if called_name(call) == "iterdir" else 1):
+            return None
+    return found if found is not None and found.kind is Kind.LISTING else None
 
 
-def _is_run_through(call: ast.Call, outer: ast.AST | None, outer_name: str | None) -> bool:
-    if isinstance(outer, ast.For | ast.comprehension):
-        return outer.iter is call
-    return outer_name in _CONSUMERS or isinstance(outer, ast.Starred)
-
-
-def _entries_of_with(module: Module, item: ast.withitem) -> tuple[tuple[Edit, ...], bool] | None:
+def _entries_of_with(module: Module, item: cst.WithItem) -> tuple[Changes, bool] | None:
     block = module.parent[item]
-    if not isinstance(item.optional_vars, ast.Name) or not isinstance(block, ast.With):
+    if item.asname is None or not isinstance(item.asname.name, cst.Name) or not isinstance(block, cst.With):
         return None
-    name = item.optional_vars.id
-    uses = [
-        each
-        for node in block.body
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name) and each.id == name
-    ]
-    if len(uses) != 1 or not isinstance(module.parent[uses[0]], ast.For | ast.comprehension):
+    name = item.asname.name
+    uses = [each for each in module.find(cst.Name, block.body) if each.value == name.value]
+    if len(uses) != 1 or not isinstance(module.parent[uses[0]], cst.For | cst.CompFor):
         return None
-    return module.sort(uses[0], _BY_NAME), True
+    return (sort(module, uses[0], _BY_NAME),), True
 
 
-def _walk(module: Module, call: ast.Call) -> tuple[tuple[Edit, ...], bool] | None:
+def _walk(module: Module, call: cst.Call) -> tuple[Changes, bool] | None:
     """`for root, dirs, files in os.walk(d):` sorts both lists at the top of the loop; sorting `dirs` in place
     also fixes the path the walk takes."""
-    loop = module.parent.get(call)
-    if module.names.called(call) not in WALKS or not isinstance(loop, ast.For) or loop.iter is not call:
+    loop = module.parent[call]
+    if not is_kind(module.name(call), Kind.WALK) or not isinstance(loop, cst.For):
         return None
-    target = loop.target
-    if not isinstance(target, ast.Tuple) or len(target.elts) != 3:
+    elements = loop.target.elements if isinstance(loop.target, cst.Tuple) else ()
+    names = [each.value.value for each in elements[1:] if isinstance(each.value, cst.Name)]
+    if len(elements) != 3 or len({*names}) != 2:
         return None
-    lists = [each.id for each in target.elts[1:] if isinstance(each, ast.Name)]
-    indent = module.indent(loop.body[0])
-    if len(lists) != 2 or indent is None or len({*lists}) != 2:
-        return None
-    wanted = [name for position, name in enumerate(lists) if position == 0 or name != "_"]
-    text = "".join(f"{indent}{name}.sort(){module.newline}" for name in wanted)
-    decorators = getattr(loop.body[0], "decorator_list", [])
-    first = min([loop.body[0].lineno, *(each.lineno for each in decorators)])
-    at = module.line_start(first)
-    return (Edit(at, at, text),), True
+    wanted = [name for name in names if name == names[0] or name != "_"]
+    return lines_before(module, loop.body.body[0], *(f"{name}.sort()" for name in wanted)), True

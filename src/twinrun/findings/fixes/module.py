@@ -1,216 +1,301 @@
-"""One file of the user's: its tree, and the questions that every fixer asks about it."""
+"""One file of the user's, parsed with libcst, and the questions that every fixer asks about it."""
 
+# mypy: disable-error-code="type-abstract"
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import chain, count
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from twinrun.findings.fixes.fix import Edit
-from twinrun.findings.fixes.names import Names
-from twinrun.findings.fixes.text import characters, line_starts, newline_of
+import libcst as cst
+from libcst.metadata import (
+    CodeRange,
+    MetadataWrapper,
+    ParentNodeProvider,
+    PositionProvider,
+    QualifiedName,
+    QualifiedNameProvider,
+    QualifiedNameSource,
+    Scope,
+    ScopeProvider,
+)
 
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+from twinrun.knowledge import canonical, root
+
+Function: TypeAlias = cst.FunctionDef | cst.Lambda
+Line: TypeAlias = cst.SimpleStatementLine | cst.SimpleStatementSuite
+Statement: TypeAlias = Line | cst.BaseCompoundStatement
+_STATEMENTS = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)
+Block: TypeAlias = cst.Module | cst.IndentedBlock
+COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+LOOPS = (cst.For, cst.While, *COMPREHENSIONS)
+Node = TypeVar("Node", bound=cst.CSTNode)
+Value = TypeVar("Value")
+
+
+class Unsure(Exception):
+    """Raised by a fixer where no rewrite is certain to be right."""
+
+
+def sure(value: Value | None) -> Value:
+    if value is None:
+        raise Unsure
+    return value
+
+
+def require(condition: object) -> None:
+    if not condition:
+        raise Unsure
+
+
+class Import(NamedTuple):
+    """One imported name: what it is called here, its full name as written, and the statement that imports it."""
+
+    local: str
+    dotted: str
+    statement: Any
+
+
+class Spelling(NamedTuple):
+    """A full name as this module can write it, and the statement that imports what it begins with."""
+
+    text: str
+    behind: Any
 
 
 class Module:
-    """A parsed source text. Raises SyntaxError or ValueError when it cannot be parsed."""
+    """A parsed source text. Raises libcst.ParserSyntaxError when it cannot be parsed."""
 
     def __init__(self, source: str, *, is_program: bool | None = None) -> None:
-        self.source = source
-        self.tree = ast.parse(source)
-        self.is_program = _does_something(self.tree) if is_program is None else is_program
-        self.names = Names(self.tree)
-        self.newline = newline_of(source)
-        self._starts = line_starts(source)
-        self.parent: dict[ast.AST, ast.AST] = {}
-        self.named: dict[str, list[ast.AST]] = {}  # everything that uses or binds a name, by the name
-        self.attributes: dict[str, list[ast.Attribute]] = {}
-        self.assignments: list[ast.Assign] = []
-        for node in ast.walk(self.tree):
-            for child in ast.iter_child_nodes(node):
-                self.parent[child] = node
-            self._index(node)
-
-    def _index(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Name):
-            self.named.setdefault(node.id, []).append(node)
-        elif isinstance(node, ast.arg):
-            self.named.setdefault(node.arg, []).append(node)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            self.named.setdefault(node.name, []).append(node)
-        elif isinstance(node, ast.Attribute):
-            self.attributes.setdefault(node.attr, []).append(node)
-        elif isinstance(node, ast.Assign):
-            self.assignments.append(node)
+        wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
+        self.tree = wrapper.module
+        self.parent = wrapper.resolve(ParentNodeProvider)
+        self._ranges = wrapper.resolve(PositionProvider)
+        self._qualified = wrapper.resolve(QualifiedNameProvider)
+        self._scopes = wrapper.resolve(ScopeProvider)
+        self._found: dict[type[cst.CSTNode], list[Any]] = {}
+        self.imports = sorted(self._imports(), key=lambda each: self.first_line(each.statement))
+        self.is_program = self._does_something() if is_program is None else is_program
 
     # Places
 
-    def line_start(self, line: int) -> int:
-        """Where a line begins; the line after the last one begins at the end."""
-        return self._starts[line - 1] if line <= len(self._starts) else len(self.source)
+    def first_line(self, node: cst.CSTNode) -> int:
+        return self._range(node).start.line
 
-    def line_text(self, line: int) -> str:
-        return self.source[self.line_start(line) : self.line_start(line + 1)].rstrip("\r\n")
+    def last_line(self, node: cst.CSTNode) -> int:
+        return self._range(node).end.line
 
-    def start(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> int:
-        return self._offset(node.lineno, node.col_offset)
+    def spans(self, node: cst.CSTNode, line: int) -> bool:
+        return self.first_line(node) <= line <= self.last_line(node)
 
-    def end(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> int:
-        return self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+    def name_line(self, call: cst.Call) -> int:
+        """The line of the called name: in a chain over several lines, not the chain's first."""
+        return self.last_line(call.func)
 
-    def text(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> str:
-        return self.source[self.start(node) : self.end(node)]
+    def code(self, node: cst.CSTNode) -> str:
+        return self.tree.code_for_node(node)
 
-    def indent(self, node: ast.stmt) -> str | None:
-        """The white space before a statement; None when the statement is not the first thing on its line."""
-        before = self.source[self.line_start(node.lineno) : self.start(node)]
-        return None if before.strip() else before
-
-    def _offset(self, line: int, column: int) -> int:
-        return self.line_start(line) + characters(self.line_text(line), column)
+    def _range(self, node: cst.CSTNode) -> CodeRange:
+        found = self._ranges[node]
+        assert isinstance(found, CodeRange)
+        return found
 
     # The tree
 
-    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+    def find(self, kind: type[Node], within: cst.CSTNode | None = None) -> list[Node]:
+        """The nodes of a kind in a part of the tree, in source order; calls in the order of the called names."""
+        if kind not in self._found:
+            found = [node for node in self.parent if isinstance(node, kind)]
+            self._found[kind] = sorted(found, key=self._order)
+        return [node for node in self._found[kind] if within is None or self.inside(node, within)]
+
+    def _order(self, node: cst.CSTNode) -> tuple[int, int]:
+        place = self._range(node.func).end if isinstance(node, cst.Call) else self._range(node).start
+        return place.line, place.column
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         while node in self.parent:
             node = self.parent[node]
             yield node
 
-    def statement(self, node: ast.AST) -> ast.stmt | None:
-        """The innermost statement that holds a node (a statement holds itself)."""
-        for each in (node, *self.ancestors(node)):
-            if isinstance(each, ast.stmt):
-                return each
-        return None
+    def outer(self, node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> Any:
+        """The innermost node of these kinds around a node."""
+        return next((each for each in self.ancestors(node) if isinstance(each, kinds)), None)
 
-    def function(self, node: ast.AST) -> Function | ast.Lambda | None:
+    def statement(self, node: cst.CSTNode) -> Statement | None:
+        """The innermost statement that holds a node."""
+        found: Statement | None = self.outer(node, *_STATEMENTS)
+        return found
+
+    def function(self, node: cst.CSTNode) -> Function | None:
         """The innermost function around a node."""
-        for each in self.ancestors(node):
-            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                return each
-        return None
+        found: Function | None = self.outer(node, cst.FunctionDef, cst.Lambda)
+        return found
 
-    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
-        return next((each for each in self.ancestors(node) if isinstance(each, ast.ClassDef)), None)
-
-    def in_loop(self, node: ast.AST) -> bool:
+    def in_loop(self, node: cst.CSTNode) -> bool:
         """Whether a node can run several times in one call of its function."""
-        for each in self.ancestors(node):
-            if isinstance(each, LOOPS):
-                return True
-            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-                return False
-        return False
+        return isinstance(self.outer(node, *LOOPS, cst.FunctionDef, cst.Lambda, cst.ClassDef), LOOPS)
 
-    def inside(self, node: ast.AST, outer: ast.AST) -> bool:
+    def inside(self, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
         return node is outer or any(each is outer for each in self.ancestors(node))
 
-    def same(self, target: ast.expr, use: ast.expr) -> bool:
-        """Whether what is assigned to and what is used are written alike: both `rng`, or both `self.rng`."""
-        return type(target) is type(use) and ast.unparse(target) == ast.unparse(use)
+    def owner(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The function or class whose block a statement stands in directly, or the module."""
+        block = self.parent.get(node)
+        return self.parent[block] if isinstance(block, cst.IndentedBlock) else block
 
-    def calls(self, within: ast.AST | None = None) -> list[ast.Call]:
-        """The calls in a part of the tree, in source order. Those inside f-strings are left out: before
-        Python 3.12 their places are not the real ones."""
-        found = [
-            node
-            for node in ast.walk(within or self.tree)
-            if isinstance(node, ast.Call)
-            and not any(isinstance(a, ast.JoinedStr) for a in self.ancestors(node))
-        ]
-        return sorted(found, key=lambda call: (self.name_line(call), self.end(call.func)))
+    def calls(self, name: str) -> list[cst.Call]:
+        """The calls of the function with this full name."""
+        return [call for call in self.find(cst.Call) if self.name(call) == name]
 
-    def name_line(self, call: ast.Call) -> int:
-        """The line on which the called name stands: in a chain over several lines, not the chain's first."""
-        return call.func.end_lineno or call.func.lineno
-
-    def calls_at(self, line: int) -> list[ast.Call]:
+    def calls_at(self, line: int) -> list[cst.Call]:
         """The calls a finding at this line can be about: those named on the line, and then all others of
         the innermost statement around it (of a compound statement, its header)."""
         statement = self.statement_at(line)
         if statement is None:
             return []
-        body = getattr(statement, "body", [])
-        first_inner = body[0].lineno if isinstance(body, list) and body else None
+        body = getattr(statement, "body", None)
+        end = self.first_line(body) if isinstance(body, cst.BaseSuite) else None
         near = [
             call
-            for call in self.calls(statement)
-            if first_inner is None or self.name_line(call) < first_inner or self.name_line(call) == line
+            for call in self.find(cst.Call, statement)
+            if end is None or self.name_line(call) < end or self.name_line(call) == line
         ]
-        exact = [call for call in near if self.name_line(call) == line]
-        return exact + [call for call in near if call not in exact]
+        return sorted(near, key=lambda call: self.name_line(call) != line)
 
-    def statement_at(self, line: int) -> ast.stmt | None:
+    def statement_at(self, line: int) -> Statement | None:
         """The innermost statement whose lines hold this line."""
-        best: ast.stmt | None = None
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
-                best = node if best is None or self.inside(node, best) else best
-        return best
+        around: list[Any] = [
+            each for kind in _STATEMENTS for each in self.find(kind) if self.spans(each, line)
+        ]
+        return max(around, key=self._order, default=None)
 
-    # Edits
+    def assigned_to(self, use: cst.CSTNode) -> list[cst.BaseExpression]:
+        """Everything that the module assigns to what is written like this: to `rng`, or to `self.rng`."""
+        return [
+            node.value
+            for node in self.find(cst.Assign)
+            if any(target.target.deep_equals(use) for target in node.targets)
+        ]
 
-    def replace(self, node: ast.expr | ast.stmt | ast.arg, text: str) -> Edit:
-        return Edit(self.start(node), self.end(node), text)
+    # Names
 
-    def wrap(self, node: ast.expr, before: str, after: str) -> tuple[Edit, Edit]:
-        """Text on both sides of an expression; what is inside, comments included, stays as it is."""
-        start, end = self.start(node), self.end(node)
-        return Edit(start, start, before), Edit(end, end, after)
+    def name(self, node: cst.CSTNode | None) -> str | None:
+        """The full name of an expression, or of what a call calls: `numpy.random.rand`, `builtins.sorted`.
+        None for what is neither imported nor a built-in."""
+        dotted = base = node.func if isinstance(node, cst.Call) else node
+        while isinstance(base, cst.Attribute):
+            base = base.value
+        found = self._qualified.get(dotted, ()) if dotted is not None and isinstance(base, cst.Name) else ()
+        return _only(found() if callable(found) else found)
 
-    def sort(self, node: ast.expr, key: str = "") -> tuple[Edit, ...]:
-        """`sorted(…)` around an expression; `list(…)` around it gives way, as sorted() returns a list."""
-        outer = self.parent.get(node)
-        alone = isinstance(outer, ast.Call) and outer.args == [node] and not outer.keywords
-        if (
-            alone
-            and isinstance(outer, ast.Call)
-            and isinstance(outer.func, ast.Name)
-            and outer.func.id == "list"
-        ):
-            end = self.end(node)
-            return (self.replace(outer.func, "sorted"), *([Edit(end, end, key)] if key else []))
-        return self.wrap(node, "sorted(", f"{key})")
+    def scope(self, node: cst.CSTNode) -> Scope:
+        found = self._scopes[node]
+        found = found() if callable(found) else found
+        assert isinstance(found, Scope)
+        return found
 
-    def insert_line_before(self, statement: ast.stmt, text: str) -> Edit | None:
-        """A new line above a statement, indented like it; None where no line can be put."""
-        decorators = getattr(statement, "decorator_list", [])
-        indent = self.indent(statement)
-        if indent is None or self.text(statement).startswith("elif"):
-            return None
-        line = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
-        at = self.line_start(line)
-        return Edit(at, at, f"{indent}{text}{self.newline}")
+    def given_by(self, dotted: str) -> list[Import]:
+        """The imports that give exactly this name, where nothing else is given the same local name."""
+        return [
+            each
+            for each in self.imports
+            if canonical(each.dotted) == dotted
+            and _only(self.scope(each.statement).get_qualified_names_for(each.local)) == dotted
+        ]
 
-    def insert_line_after(self, statement: ast.stmt, text: str, indent: str) -> Edit | None:
-        """A new line below a statement that ends its line; None when something else follows on that line."""
-        last = statement.end_lineno or statement.lineno
-        rest = self.source[self.end(statement) : self.line_start(last + 1)].strip()
-        if rest and not rest.startswith("#"):
-            return None
-        at = self.line_start(last + 1)
-        if at == len(self.source) and not self.source.endswith(("\n", "\r")):
-            return Edit(at, at, f"{self.newline}{indent}{text}")
-        return Edit(at, at, f"{indent}{text}{self.newline}")
+    def spelled(self, dotted: str, user: cst.CSTNode | None = None) -> Spelling | None:
+        """How a full name can be written here, where `user` stands, by the imports that the module has.
 
+        Without a user, an import at the top of the module is preferred to one in a function.
+        """
+        parts = dotted.split(".")
+        for length in range(len(parts), 0, -1):
+            found = [
+                (inner is not None, each)
+                for each in self.given_by(".".join(parts[:length]))
+                if (inner := self.function(each.statement)) is None
+                or user is None
+                or self.inside(user, inner)
+            ]
+            for _, best in sorted(found, key=lambda pair: pair[0])[:1]:
+                return Spelling(".".join([best.local, *parts[length:]]), best.statement)
+        return None
 
-def _does_something(tree: ast.Module) -> bool:
-    """Whether a file is a program rather than a module for others: it acts when it is run."""
-    made = {name.id for node in tree.body if isinstance(node, ast.Assign) for name in _names(node.targets)}
-    for node in tree.body:
-        if isinstance(node, ast.If | ast.For | ast.While | ast.With):
+    def free(self, *wishes: str) -> str:
+        """The first of these names that the module does not use, for a new variable."""
+        numbered = (f"{wishes[0]}_{number}" for number in count(2))
+        return next(filter(self.is_free, chain(wishes, numbered)))
+
+    def is_free(self, name: str) -> bool:
+        used = any(node.value == name and not self.is_label(node) for node in self.find(cst.Name))
+        return not used and all(each.local != name for each in self.imports)
+
+    def is_label(self, node: cst.Name) -> bool:
+        """Whether a name is that of an attribute or an argument, or part of an import."""
+        outer = self.parent[node]
+        if self.outer(node, cst.Import, cst.ImportFrom) is not None:
             return True
-        value = (
-            getattr(node, "value", None) if isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign) else None
-        )
-        if isinstance(value, ast.Call) and (
-            isinstance(node, ast.Expr) or any(name.id in made for name in _names([value.func]))
-        ):
-            return True  # history = model.fit(…), of a model that was made above
-    return False
+        return getattr(outer, "attr", None) is node or getattr(outer, "keyword", None) is node
+
+    def _imports(self) -> Iterator[Import]:
+        for node in self.find(cst.Import):
+            for alias in node.names:
+                local = alias.evaluated_alias or root(alias.evaluated_name)
+                dotted = alias.evaluated_name if alias.evaluated_alias else local
+                yield Import(local, dotted, self.statement(node))
+        for origin in self.find(cst.ImportFrom):
+            known = origin.module is not None and not origin.relative
+            for alias in origin.names if known and not isinstance(origin.names, cst.ImportStar) else ():
+                dotted = f"{self.code(origin.module)}.{alias.evaluated_name}"
+                yield Import(alias.evaluated_alias or alias.evaluated_name, dotted, self.statement(origin))
+
+    def _does_something(self) -> bool:
+        """Whether a file is a program rather than a module for others: it acts when it is run."""
+        made: set[str] = set()
+        for node in self.tree.body:
+            if isinstance(node, cst.If | cst.For | cst.While | cst.With):
+                return True
+            for small in node.body if isinstance(node, cst.SimpleStatementLine) else ():
+                value = getattr(small, "value", None)
+                if isinstance(value, cst.Call) and (
+                    isinstance(small, cst.Expr) or made & {n.value for n in self.find(cst.Name, value.func)}
+                ):
+                    return True  # history = model.fit(…), of a model that was made above
+                if isinstance(small, cst.Assign):
+                    made |= {n.value for target in small.targets for n in self.find(cst.Name, target)}
+        return False
 
 
-def _names(nodes: Sequence[ast.AST]) -> list[ast.Name]:
-    return [name for node in nodes for name in ast.walk(node) if isinstance(name, ast.Name)]
+@lru_cache(maxsize=8)
+def parsed(source: str, is_program: bool | None) -> Module | None:
+    """The module of a source text; None when it cannot be parsed."""
+    try:
+        return Module(source, is_program=is_program)
+    except cst.ParserSyntaxError:
+        return None
+
+
+def _only(found: Iterable[QualifiedName]) -> str | None:
+    """The one full name that a name can stand for."""
+    names = {
+        canonical(each.name)
+        if each.source is not QualifiedNameSource.LOCAL and not each.name.startswith(".")
+        else None
+        for each in found
+    }
+    return names.pop() if len(names) == 1 else None
+
+
+def only_statement(statement: cst.CSTNode | None) -> cst.BaseSmallStatement | None:
+    """The simple statement of a line that holds no other."""
+    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
+        return statement.body[0]
+    return None
+
+
+def called_name(call: cst.Call) -> str:
+    """The last name of what is called: `map` of `ds.map(…)`."""
+    func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    return func.value if isinstance(func, cst.Name) else ""

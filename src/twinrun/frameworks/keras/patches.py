@@ -126,7 +126,11 @@ _PATCHES: dict[str, tuple[Wrap, str, Need]] = {
     "batch end": (_batch_end, "callbacks may change weights: a step ends after them", "cause"),
     "layer call": (_layer_call, "eager loops hand a NumPy batch to their outermost layer", "cause"),
     "variable": (_variable_path, "a variable knows its path, such as dense_1/kernel", "cause"),
-    "deferred variable": (_variable_path, "a variable made inside a scan gets its tf.Variable later", "cause"),
+    "deferred variable": (
+        _variable_path,
+        "a variable made inside a scan gets its tf.Variable later",
+        "cause",
+    ),
     "metric variable": (_metric_variable, "variables of metrics are no weights", "cause"),
 }
 

@@ -1,8 +1,7 @@
-"""What TensorFlow says about itself in this process: versions, builds, devices, threads, flags, as read back.
+"""TensorFlow in this process, for the environment record: versions, builds, devices, threads, flags, as read back.
 
-Called only in a process that has imported TensorFlow itself. Reading starts nothing: devices that the program
-has not looked for are left alone unless `initialise` is asked for.
-"""
+Called only in a process that has imported TensorFlow itself. Reading starts nothing: devices that the program has not
+asked for are left alone unless `initialise` is set."""
 
 from __future__ import annotations
 
@@ -14,8 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Seen to be exported by TensorFlow 2.20 and 2.21; where one is missing the field falls back to what the
-# settings say.
+# Exported by TensorFlow 2.20 and 2.21; where one is missing, the field falls back to what the settings say.
 _ONEDNN_ON = "_ZN10tensorflow12IsMKLEnabledEv"
 _USABLE_CPUS = "_ZN3tsl4port14MaxParallelismEv"
 # Files of the accelerator stack as mapped into the process; the full version is in the real file's name.
@@ -29,7 +27,7 @@ _LOADED = {
 
 
 def describe(*, initialise: bool = False) -> dict[str, object]:
-    """Every field on its own: one that cannot be read says so and the others stand."""
+    """Every field is read on its own: where one cannot be read, its value says so."""
     import tensorflow as tf
 
     fields: dict[str, Callable[[], object]] = {
@@ -62,18 +60,13 @@ def _guarded(read: Callable[[], object]) -> object:
 def _built_with(tf: Any) -> dict[str, object]:
     info = tf.sysconfig.get_build_info()
     names = (
-        "cuda_version",
-        "cudnn_version",
-        "is_cuda_build",
-        "is_rocm_build",
-        "is_tensorrt_build",
-        "cpu_compiler",
-    )
+        "cuda_version", "cudnn_version", "is_cuda_build", "is_rocm_build", "is_tensorrt_build", "cpu_compiler",
+    )  # fmt: skip
     return {name: info[name] for name in names if name in info}
 
 
 def loaded_libraries(maps: Path = Path("/proc/self/maps")) -> dict[str, str]:
-    """Versions of the CUDA libraries this process has really mapped, whatever the build was made with."""
+    """Versions of the CUDA libraries that this process has mapped, which may not be those of the build."""
     found: dict[str, str] = {}
     for line in maps.read_text().splitlines():
         path = line.rpartition(" ")[2]
@@ -85,8 +78,7 @@ def loaded_libraries(maps: Path = Path("/proc/self/maps")) -> dict[str, str]:
 
 
 def _devices(tf: Any, initialise: bool) -> dict[str, object]:
-    """The devices this process computes on. Asking for them too early would start the GPU driver, so that
-    waits."""
+    """The devices this process computes on. Asking TensorFlow for them too early would start the GPU driver."""
     from tensorflow.python.eager import context
 
     state = context.context()
@@ -102,8 +94,7 @@ def _devices(tf: Any, initialise: bool) -> dict[str, object]:
 
 
 def _threads(tf: Any, which: str) -> int:
-    """The size of a thread pool: as set, else as the environment says, else what TensorFlow makes of this
-    machine."""
+    """The size of a thread pool: as set, else as the environment says, else TensorFlow's default here."""
     getter = getattr(tf.config.threading, f"get_{which}_op_parallelism_threads")
     set_to = int(getter())
     if set_to > 0:
@@ -124,8 +115,7 @@ def _op_determinism() -> bool:
 
 
 def _onednn() -> bool | str:
-    """Whether TensorFlow's own switch for oneDNN kernels is on: its default depends on the CPU, so it is
-    asked."""
+    """Whether TensorFlow uses oneDNN kernels. The default depends on the CPU, so TensorFlow is asked."""
     answer = _call(_ONEDNN_ON, ctypes.c_bool)
     if answer is not None:
         return bool(answer)
@@ -134,7 +124,7 @@ def _onednn() -> bool | str:
 
 
 def _optimizer_options(tf: Any) -> dict[str, object]:
-    """Those that differ from the default: `disable_…` is reported as False even when nobody touched it."""
+    """Those that differ from the default: TensorFlow reports `disable_…` as False where it was never set."""
     options = tf.config.optimizer.get_experimental_options()
     return {name: value for name, value in options.items() if value or not name.startswith("disable")}
 
@@ -145,8 +135,7 @@ def _auto_jit_flag() -> str:
 
 
 def _strategy() -> dict[str, object]:
-    """The distribution strategy the program made, from the gauge TensorFlow keeps, and the workers of its
-    cluster."""
+    """The distribution strategy that the program made, from TensorFlow's own gauge, and the workers of its cluster."""
     import tensorflow as tf
     from tensorflow.python.distribute import distribute_lib
 
@@ -160,7 +149,7 @@ def _strategy() -> dict[str, object]:
 
 
 def _workers() -> int:
-    """How many workers TF_CONFIG names. The addresses in it are nobody's business and are not kept."""
+    """How many workers TF_CONFIG names. The addresses in it are private and not kept."""
     import json
 
     try:
@@ -171,7 +160,7 @@ def _workers() -> int:
 
 
 def _keras() -> dict[str, object]:
-    """The Keras the program imported: TensorFlow's own import of it counts only once it is used."""
+    """The Keras that the program uses; TensorFlow imports it by itself, which does not count."""
     described: dict[str, object] = {}
     keras = sys.modules.get("keras")
     if keras is not None and hasattr(keras, "backend"):
@@ -187,8 +176,7 @@ def _keras() -> dict[str, object]:
 
 
 def _call(symbol: str, result: Any) -> Any:
-    """Calls an exported function of no arguments in TensorFlow's own library, which this process has loaded
-    already."""
+    """Call an exported function without arguments in TensorFlow's own library, which is loaded already."""
     import tensorflow as tf
 
     try:
@@ -204,7 +192,6 @@ def _call(symbol: str, result: Any) -> Any:
 
 
 def load() -> None:
-    """Imports the installed TensorFlow and Keras, for those who ask about a machine rather than about a
-    program."""
+    """Import the installed TensorFlow and Keras, to describe a machine rather than a program."""
     import keras  # noqa: F401
     import tensorflow  # noqa: F401

@@ -1,5 +1,4 @@
-"""From the name of a graph's node back to the program: its op, the layer it belongs to, and the line that
-made it."""
+"""From the name of a graph's node back to the program: its op, the layer it belongs to, and the line that made it."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ class Node:
 
 
 def find_node(name: str) -> Node | None:
-    """The node of that name in a function that the program has traced. Looks through what is alive: for the
-    rare case only."""
+    """The node of that name in a function that the program has traced. Slow: it searches all objects."""
     for graph in [thing for thing in gc.get_objects() if isinstance(thing, FuncGraph)]:
         try:
             operation = graph.get_operation_by_name(name)
@@ -40,8 +38,7 @@ def find_node(name: str) -> Node | None:
 
 
 def _forward(graph: Any, name: str) -> Any:
-    """A gradient is made where the tape is asked; the op that it is the gradient of is what the user
-    wrote."""
+    """The op that a node is the gradient of, which is what the user wrote; None where it is no gradient."""
     if not name.startswith(_GRADIENT):
         return None
     parts = name.removeprefix(_GRADIENT).split("/")
@@ -59,8 +56,7 @@ def _user_line(trace: Iterable[Any]) -> tuple[str | None, int | None]:
 
 
 def layer_of(node: str) -> str | None:
-    """The innermost scope of the node that is the name of a living Keras layer; scopes may have a number
-    appended."""
+    """The innermost scope of the node that is the name of a living Keras layer. Scopes may have a number appended."""
     kinds = [_layer_kind(name) for name in ("keras", "tf_keras") if name in sys.modules]
     alive = {
         name

@@ -1,8 +1,7 @@
-"""Runs the probes of a numeric fingerprint: `python -m twinrun.frameworks.tensorflow.numeric_fingerprint SETTINGS`.
+"""`python -m twinrun.frameworks.tensorflow.numeric_fingerprint SETTINGS`: runs the probes of a numeric fingerprint.
 
-Prints a line of JSON for the environment, then one before and one after each probe, so that what was learnt
-is not lost when a probe takes the process down.
-"""
+Prints a line of JSON for the environment, then one before and one after each probe, so that results are not lost when a
+probe crashes the process."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ import tensorflow as tf
 import xxhash
 
 from twinrun.environment.capture import capture
-from twinrun.environment.fingerprint import Probe, sample_of
+from twinrun.environment.numeric_fingerprint import Probe, sample_of
 from twinrun.frameworks.tensorflow.probes import Call, probes
 
 
 def run(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every probe on every device, each twice: an answer that does not repeat is said to."""
+    """Every probe on every device, each twice to see whether it repeats."""
     threads = int(settings.get("threads") or 0)
     if threads:
         tf.config.threading.set_intra_op_parallelism_threads(threads)
@@ -51,7 +50,7 @@ def run(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _probe(group: str, name: str, call: Call, device: str, threads: int) -> Probe:
     try:
         first, second = np.asarray(call()), np.asarray(call())
-    except Exception as problem:  # a probe that a device cannot run says so; the others stand
+    except Exception as problem:  # this device cannot run it
         reason = f"{type(problem).__name__}: {str(problem).splitlines()[0][:120]}"
         return Probe(name, group, device, threads, error=reason)
     first = np.ascontiguousarray(first)

@@ -1,6 +1,6 @@
-"""The op trace, for an experiment: functions run eagerly, and every op's inputs and outputs are digested, so that two
-twins can be compared op by op at the step where they part. Each op knows its user's line and its layer; a gradient's
-op, which has no line of its own, takes those of the forward op it belongs to."""
+"""The op trace: functions run eagerly, and the inputs and outputs of every op are digested, so that two twins can be
+compared op by op at the step where they part. Each op has the user's line and the layer it belongs to; an op of a
+gradient, which has no line of its own, takes those of its forward op."""
 
 from __future__ import annotations
 
@@ -13,97 +13,101 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.autograph.core import ag_ctx
 from tensorflow.python.autograph.impl import api as autograph
-from tensorflow.python.data.ops import structured_function
 from tensorflow.python.eager import context
 from tensorflow.python.framework import op_callbacks, op_def_registry
 
 from twinrun.frameworks.tensorflow.tensors import EagerTensor, as_array
+from twinrun.protocol.evidence import Trace, TracedOp
+from twinrun.protocol.point import Point
 from twinrun.recording.digest import digest_array
-from twinrun.twin.event_log import caller
-from twinrun.twin.recorder import Watch
+from twinrun.twin.callers import caller
+from twinrun.twin.recorder import Recorder
+from twinrun.twin.session import Session
 
-_MOST_ROWS = 20_000
+_MOST_OPS = 20_000
 _MOST_KNOWN = 200_000
 _MOST_USES = 16  # of one tensor
-_QUIET = {"ReadVariableOp", "NoOp", "Const", "VarHandleOp", "AssignVariableOp"}
+_IGNORED = {"ReadVariableOp", "NoOp", "Const", "VarHandleOp", "AssignVariableOp"}
+_here = threading.local()  # `in_pipeline`: a function of the input pipeline runs in this thread
 
 
 class OpTrace:
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-        self._frames = -1
-        self._rows: list[dict[str, Any]] = []
-        self._previous: list[dict[str, Any]] = []
-        self._fed: list[dict[str, Any]] = []  # of the input pipeline
-        self._digests: dict[int, str] = {}
-        self._forward: dict[int, list[dict[str, Any]]] = {}  # by tensor: the forward ops that used or made it
-        self._trained: set[int] = (
-            set()
-        )  # tensors that a variable has gone into: gradients flow through these alone
+    """The ops of the step under way, and of the one before."""
 
-    def seen(
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._frames = -1
+        self._ops: list[TracedOp] = []
+        self._previous: list[TracedOp] = []
+        self._pipeline: list[TracedOp] = []
+        self._digests: dict[int, str] = {}  # by tensor
+        self._forward: dict[int, list[TracedOp]] = {}  # by tensor: the forward ops that used or made it
+        # Tensors that depend on a variable: gradients flow through these alone.
+        self._trained: set[int] = set()
+
+    def on_op(
         self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
     ) -> None:
-        if graph is not None or not self._watch.alive or self._watch.standing:
+        if graph is not None or not self._recorder.alive or self._recorder.standing:
             return
-        if getattr(_here, "feeding", False):
-            self._seen_in_pipeline(op_type, inputs, outputs)
+        name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
+        if getattr(_here, "in_pipeline", False):
+            # The pipeline runs ahead of the steps, so its ops are kept apart, from the first on.
+            if name not in _IGNORED and len(self._pipeline) < _MOST_OPS:
+                self._pipeline.append(self._traced(name, inputs, outputs))
             return
-        if self._frames != self._watch.frames:  # a step was closed: this op belongs to the next
-            self._frames = self._watch.frames
-            # A step that is closed lazily ran its forward pass before the frame of the step before it.
-            self._previous, self._rows = self._rows, []
-            if len(self._digests) > _MOST_KNOWN:
-                self._digests, self._forward, self._trained = {}, {}, set()
-        name = _name(op_type)
+        if self._frames != self._recorder.frames:  # a step was closed: this op belongs to the next
+            self._begin_step()
         if name == "ReadVariableOp":
             self._trained.update(_ids(outputs))
-        if name in _QUIET or len(self._rows) >= _MOST_ROWS:
+        if name in _IGNORED or len(self._ops) >= _MOST_OPS:
             return
         backward = _in_gradient()
-        row = self._row(name, inputs, outputs, gradient=backward)
+        op = self._traced(name, inputs, outputs)
+        op.gradient = backward
         if backward:
-            origin = self._origin(name, inputs)
-            if origin is not None:
-                row.update(
-                    file=origin["file"], line=origin["line"], layer=origin["layer"], forward=origin["op"]
-                )
+            self._place_gradient(op, inputs)
         else:
-            if not self._trained.isdisjoint(_ids(inputs)):
-                self._trained.update(_ids(outputs))
-                row["trained"] = True
-            for number in _ids((*inputs, *outputs)):
-                known = self._forward.setdefault(number, [])
-                if len(known) < _MOST_USES:
-                    known.append(row)
-        self._rows.append(row)
+            self._add_forward(op, inputs, outputs)
+        self._ops.append(op)
 
-    def _seen_in_pipeline(self, op_type: Any, inputs: Any, outputs: Any) -> None:
-        """The pipeline runs ahead of the steps, so its ops are kept apart, from the first on."""
-        name = _name(op_type)
-        if name not in _QUIET and len(self._fed) < _MOST_ROWS:
-            self._fed.append(self._row(name, inputs, outputs))
+    def _begin_step(self) -> None:
+        self._frames = self._recorder.frames
+        # A step that is closed lazily ran its forward pass before the frame of the step before it.
+        self._previous, self._ops = self._ops, []
+        if len(self._digests) > _MOST_KNOWN:
+            self._digests, self._forward, self._trained = {}, {}, set()
 
-    def _row(self, name: str, inputs: Any, outputs: Any, *, gradient: bool = False) -> dict[str, Any]:
+    def _traced(self, name: str, inputs: Any, outputs: Any) -> TracedOp:
         who = caller()
-        return {
-            "op": name,
-            "inputs": [self._digest(tensor) for tensor in inputs],
-            "outputs": [self._digest(tensor) for tensor in outputs],
-            "file": who.file if who else None,
-            "line": who.line if who else None,
-            "layer": _layer(),
-            "gradient": gradient,
-            "stateful": _is_stateful(name),
-        }
+        return TracedOp(
+            op=name,
+            inputs=[self._digest(tensor) for tensor in inputs],
+            outputs=[self._digest(tensor) for tensor in outputs],
+            file=who.file if who else None,
+            line=who.line if who else None,
+            layer=_layer(),
+            stateful=_is_stateful(name),
+        )
 
-    def _origin(self, name: str, inputs: Any) -> dict[str, Any] | None:
-        """The forward op of a gradient's op: one that shares a tensor with it, best of all one of like name that a
-        variable has gone into. Gradients are taken backwards: of several the last is the one."""
-        shared = [row for number in _ids(inputs) for row in self._forward.get(number, ())]
-        alike = [row for row in shared if name.startswith(row["op"])]
-        trained = [row for row in alike if row.get("trained")]
-        return trained[-1] if trained else alike[-1] if alike else shared[0] if shared else None
+    def _add_forward(self, op: TracedOp, inputs: Any, outputs: Any) -> None:
+        if not self._trained.isdisjoint(_ids(inputs)):
+            self._trained.update(_ids(outputs))
+            op.trained = True
+        for number in _ids((*inputs, *outputs)):
+            known = self._forward.setdefault(number, [])
+            if len(known) < _MOST_USES:
+                known.append(op)
+
+    def _place_gradient(self, op: TracedOp, inputs: Any) -> None:
+        """An op of a gradient takes the place of its forward op: one that shares a tensor with it, best of all one of
+        like name that depends on a variable. Gradients run backwards: of several, the last is the one."""
+        shared = [forward for number in _ids(inputs) for forward in self._forward.get(number, ())]
+        alike = [forward for forward in shared if op.op.startswith(forward.op)]
+        trained = [forward for forward in alike if forward.trained]
+        found = trained[-1:] or alike[-1:] or shared[:1]
+        for forward in found:
+            op.file, op.line, op.layer, op.forward = forward.file, forward.line, forward.layer, forward.op
 
     def _digest(self, tensor: Any) -> str | None:
         if not isinstance(tensor, EagerTensor):
@@ -116,27 +120,37 @@ class OpTrace:
             found = self._digests[tensor._id] = f"{digest_array(array):016x}"
         return found
 
-    def rows(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"ops": [*self._previous, *self._rows], "fed": self._fed}
+    def trace(self) -> Trace:
+        return Trace([*self._previous, *self._ops], self._pipeline)
 
 
-def install(watch: Watch) -> None:
-    trace = OpTrace(watch)
+def trace_ops(recorder: Recorder, *, pipeline: bool) -> None:
+    """From now on functions run eagerly and every op is traced; with `pipeline`, those of the input pipeline too."""
+    ops = OpTrace(recorder)
     tf.config.run_functions_eagerly(True)
-    op_callbacks.add_op_callback(trace.seen)
-    if watch.spec.experiment.get("trace_ops") == "pipeline":
+    op_callbacks.add_op_callback(ops.on_op)
+    recorder.trace = ops.trace
+    if pipeline:
         tf.data.experimental.enable_debug_mode()
-        wrapper = structured_function.StructuredFunctionWrapper
-        wrapper.__init__ = _traced_stages(trace, wrapper.__init__)
-    watch.answers["ops"] = trace.rows
+        recorder.session.patches.install("TensorFlow", [_pipeline_point(ops)])
 
 
-_here = threading.local()
+def _pipeline_point(ops: OpTrace) -> Point:
+    def wrap(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
+        return _traced_stages(ops, original)
+
+    return Point(
+        "tensorflow.python.data.ops.structured_function:StructuredFunctionWrapper.__init__",
+        wrap,
+        "the functions of an input pipeline run in threads of its own, each with its own op callbacks",
+        ("cause",),
+        "TensorFlow 2.18 to 2.21",
+        after="tensorflow",
+    )
 
 
-def _traced_stages(trace: OpTrace, original: Callable[..., Any]) -> Callable[..., Any]:
-    """In tf.data's debug mode the functions of a pipeline run eagerly, in threads of its own: each of those has
-    callbacks of its own."""
+def _traced_stages(ops: OpTrace, original: Callable[..., Any]) -> Callable[..., Any]:
+    """In tf.data's debug mode the functions of a pipeline run eagerly."""
 
     def __init__(self: Any, func: Callable[..., Any], *args: Any, **kwargs: Any) -> None:  # noqa: N807
         convert = ag_ctx.ControlStatusCtx(ag_ctx.Status.ENABLED)
@@ -145,21 +159,17 @@ def _traced_stages(trace: OpTrace, original: Callable[..., Any]) -> Callable[...
         def traced(*element: Any, **more: Any) -> Any:
             if not context.executing_eagerly():
                 return autograph.tf_convert(func, convert)(*element, **more)
-            _here.feeding = True
-            op_callbacks.add_op_callback(trace.seen)
+            _here.in_pipeline = True
+            op_callbacks.add_op_callback(ops.on_op)
             try:
                 return func(*element, **more)
             finally:
-                op_callbacks.remove_op_callback(trace.seen)
-                _here.feeding = False
+                op_callbacks.remove_op_callback(ops.on_op)
+                _here.in_pipeline = False
 
         original(self, autograph.do_not_convert(traced), *args, **kwargs)
 
     return __init__
-
-
-def _name(op_type: Any) -> str:
-    return op_type.decode() if isinstance(op_type, bytes) else str(op_type)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -162,9 +162,7 @@ def _session_run(session: Session, original: Function) -> Function:
     sessions = observer_of(session).sessions
     sessions.read = original
 
-    def run(
-        self: Any, options: Any, feed_dict: Any, fetch_list: Any, target_list: Any, metadata: Any
-    ) -> Any:
+    def run(self: Any, options: Any, feed_dict: Any, fetch_list: Any, target_list: Any, metadata: Any) -> Any:
         if not sessions.recorder.alive:
             return original(self, options, feed_dict, fetch_list, target_list, metadata)
         graph = self.graph

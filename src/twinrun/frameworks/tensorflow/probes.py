@@ -1,4 +1,4 @@
-"""The operations a numeric fingerprint is made of: fixed inputs through what training programs compute."""
+"""The operations that a numeric fingerprint is made of: what training programs compute, on fixed inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Named = Iterator[tuple[str, str, Call]]
 
 
 def probes() -> Named:
-    """Group, name and call of every probe. They are matched by name: a changed probe is renamed."""
+    """Group, name and call of every probe. Machines are compared by name: a changed probe gets a new name."""
     yield from matmuls()
     yield from convolutions()
     yield from reductions()
@@ -160,7 +160,7 @@ def _python_stream(generator: random.Random) -> np.ndarray:
 
 
 def steps() -> Named:
-    """Whole training steps, as graphs: fusion and scheduling belong to a machine's numerics as well."""
+    """Whole training steps, as graphs: fusion and scheduling are part of a machine's numerics too."""
     dense = ((40, 64), (64, 10))
     convolutional = ((3, 3, 3, 12), (3, 3, 12, 16), (16, 10))
     recurrent = ((8, 24), (24, 24), (24, 10))

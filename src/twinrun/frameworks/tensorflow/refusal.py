@@ -1,51 +1,40 @@
-"""An op that refuses to run because op determinism is on: recognised by its exception, and named (TW406)."""
+"""Ops that refuse to run because op determinism is on, recognised by their exception (TW406, or TW104 for one without a
+seed)."""
 
 from __future__ import annotations
 
 import re
 from types import TracebackType
 
+from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
 from twinrun.twin.callers import is_users
 
-_SPEAKS_OF_IT = re.compile(r"determinis[mt]", re.IGNORECASE)
+_MENTIONS_IT = re.compile(r"determinis[mt]", re.IGNORECASE)
 _NEEDS_A_SEED = re.compile(r"random ops (must have|require) a seed", re.IGNORECASE)
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 _EAGER_OP = re.compile(r"\[Op:(\w+)\]")
 
 
 def explain(problem: BaseException) -> Finding | None:
-    """The finding behind an exception, or None if it is not op determinism's."""
+    """The finding behind an exception, or None if op determinism did not raise it."""
     message = str(problem)
-    if not _SPEAKS_OF_IT.search(message) or not _is_tensorflows(problem):
+    if not _MENTIONS_IT.search(message) or not _is_tensorflows(problem):
         return None
     op, layer, file, line = _locate(problem, message)
-    first = message.strip().splitlines()[0]
-    evidence = [f"{type(problem).__name__}: {_said(message)}"]
+    evidence = [f"{type(problem).__name__}: {_sentence(message)}"]
     if op:
         evidence.append(f"op {op}" + (f" of layer {layer}" if layer else ""))
-    if _NEEDS_A_SEED.search(first):
-        return Finding(
-            code="TW104",
-            name="unseeded-tensorflow",
-            message=f"{op or 'a random op'} was given no seed, and op determinism does not run it without",
-            file=file,
-            line=line,
-            confirmed=True,
-            evidence=tuple(evidence),
-            fix="give the op a seed, or use its tf.random form, which takes the global seed",
-        )
-    what = (op or "an op") + (f" in layer {layer}" if layer else "")
-    return Finding(
-        code="TW406",
-        name="no-deterministic-kernel",
-        message=f"{what} has no deterministic implementation here, and op determinism refuses to run it",
-        file=file,
-        line=line,
-        confirmed=True,
-        evidence=tuple(evidence),
-        fix="replace the op, or go on without op determinism: --pin=allow=TW406",
-    )
+    if _NEEDS_A_SEED.search(message.strip().splitlines()[0]):
+        code = "TW104"
+        text = f"{op or 'a random op'} has no seed, and op determinism refuses to run it without one"
+        fix = "give the op a seed, or use its tf.random form, which takes the global seed"
+    else:
+        code = "TW406"
+        what = (op or "an op") + (f" in layer {layer}" if layer else "")
+        text = f"{what} has no deterministic implementation here, and op determinism refuses to run it"
+        fix = "replace the op, or go on without op determinism: --pin=allow=TW406"
+    return finding(code, text, file=file, line=line, confirmed=True, evidence=evidence, fix=fix)
 
 
 def _is_tensorflows(problem: BaseException) -> bool:
@@ -56,15 +45,14 @@ def _is_tensorflows(problem: BaseException) -> bool:
     return type(problem).__module__.startswith("tensorflow") or str(raised_in).startswith("tensorflow")
 
 
-def _said(message: str) -> str:
-    """The one sentence that speaks of it, out of a message of many lines."""
-    sentence = next(line for line in message.splitlines() if _SPEAKS_OF_IT.search(line))
+def _sentence(message: str) -> str:
+    """The line that mentions it, out of a long message."""
+    sentence = next(line for line in message.splitlines() if _MENTIONS_IT.search(line))
     return re.sub(r"\{\{function_node [^}]*\}\}|\[Op:.*$|\[\[.*$", "", sentence).strip()
 
 
 def _locate(problem: BaseException, message: str) -> tuple[str | None, str | None, str | None, int | None]:
-    """Op, layer, file and line. A node of a graph knows where it was made; an eager op is where the error
-    came from."""
+    """Op, layer, file and line: where the node of a graph was made, or where an eager op raised."""
     node = _NODE.search(message)
     if node is not None:
         from twinrun.frameworks.tensorflow.nodes import find_node

@@ -24,5 +24,7 @@ class TfKeras(Framework):
         },
         after="tf_keras",
         tested_on="tf_keras 2.18 to 2.21",
-        entrances={"legacy apply_gradients": "tf_keras.src.optimizers.legacy.optimizer_v2:OptimizerV2.__init__"},
+        entrances={
+            "legacy apply_gradients": "tf_keras.src.optimizers.legacy.optimizer_v2:OptimizerV2.__init__"
+        },
     )

@@ -39,11 +39,13 @@ def _read_tensor_float_32(request: PinRequest | None) -> Reading:
         return Reading("off", "twinrun" if applied else "program", True)
     set_by: SetBy = "program" if applied else "default"
     if not _gpus():
-        return Reading("on (no GPU here)", set_by, True)
+        return Reading("on (no GPU here)", set_by, True, idle=True)
     return Reading("on", set_by, False, "float32 products are rounded to 10 bits on this GPU")
 
 
-def _variable_control(name: str, protects: str, state: str, variable: str, value: str, *also_good: str) -> Control:
+def _variable_control(
+    name: str, protects: str, state: str, variable: str, value: str, *also_good: str
+) -> Control:
     """A control that is one variable, which the libraries below TensorFlow read when the GPU is first used."""
 
     def apply(request: PinRequest) -> Undo:
@@ -56,7 +58,9 @@ def _variable_control(name: str, protects: str, state: str, variable: str, value
         ours = written is not None and current().pins.environment.get(variable) == written
         set_by: SetBy = "twinrun" if ours else "default" if written is None else "environment"
         if not _gpus():
-            return Reading(f"{'unset' if written is None else written} (no GPU here)", set_by, True)
+            return Reading(
+                f"{'unset' if written is None else written} (no GPU here)", set_by, True, idle=True
+            )
         if written in (value, *also_good):
             return Reading(written, set_by, True)
         return Reading(written or "unset", set_by, False, f"{variable} is not set as it should be")

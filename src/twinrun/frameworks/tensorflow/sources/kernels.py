@@ -12,7 +12,18 @@ from twinrun.protocol.control import Control, NotApplied, Reading, Undo
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.source import Source
 from twinrun.protocol.variation import Setting, Variation
+from twinrun.sources.ops import available_cpus, thread_variable
 from twinrun.twin.session import current
+
+# Op determinism refuses to draw without a seed.
+_SEEDS = (
+    "python-random",
+    "numpy-random",
+    "tensorflow-seed",
+    "tensorflow-generator",
+    "keras-seed",
+    "tf-keras-seed",
+)
 
 # Nothing here starts TensorFlow's runtime when it is applied: the program may still choose devices and threads.
 
@@ -57,18 +68,6 @@ def _read_op_determinism(request: PinRequest | None) -> Reading:
 # Threads
 
 
-def available_cpus() -> int:
-    """As many as TensorFlow itself would use: those this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _number(variable: str) -> int | None:
-    text = os.environ.get(variable, "")
-    return int(text) if text.isascii() and text.isdigit() and int(text) else None
-
-
 def _thread_control(kind: str, protects: str) -> Control:
     """The control of TensorFlow's `kind` ("intra" or "inter") threads."""
     name, variable = f"{kind}-op-threads", f"TF_NUM_{kind.upper()}OP_THREADS"
@@ -80,11 +79,11 @@ def _thread_control(kind: str, protects: str) -> Control:
 
     def wanted(request: PinRequest) -> int:
         """A number that is set in the environment is somebody's decision about this machine, and is kept."""
-        return request.threads or _number(variable) or available_cpus()
+        return request.threads or thread_variable(variable) or available_cpus()
 
     def apply(request: PinRequest) -> Undo:
         # Where a launch varies the threads between twins, the variable has this twin's number.
-        launched_with = _number(variable) if current().pins.launched else None
+        launched_with = thread_variable(variable) if current().pins.launched else None
         try:
             option("set")(launched_with or wanted(request))
         except RuntimeError:
@@ -93,7 +92,7 @@ def _thread_control(kind: str, protects: str) -> Control:
         return lambda: kept if is_started() else option("set")(0)
 
     def read(request: PinRequest | None) -> Reading:
-        configured, written = option("get")(), _number(variable)
+        configured, written = option("get")(), thread_variable(variable)
         if configured and configured == current().pins.applied.get(name):
             return Reading(configured, "twinrun", True)
         if configured and configured != written:
@@ -212,6 +211,7 @@ class Kernels(Source):
             apply=_apply_op_determinism,
             read=_read_op_determinism,
             module="tensorflow",
+            needs=_SEEDS,
         ),
         _thread_control("intra", "the order of sums inside an op, which depends on the number of threads"),
         _thread_control("inter", "how many independent ops run at the same time"),
@@ -224,7 +224,9 @@ class Kernels(Source):
             apply=_apply_onednn,
             read=_read_onednn,
             module="tensorflow",
-            at_launch=lambda request: {"TF_ENABLE_ONEDNN_OPTS": "0" if _wanted_onednn(request) == "off" else "1"},
+            at_launch=lambda request: {
+                "TF_ENABLE_ONEDNN_OPTS": "0" if _wanted_onednn(request) == "off" else "1"
+            },
         ),
         Control(
             name="xla",

@@ -142,11 +142,15 @@ def _ordered(argument: str, bad: bool) -> Wrap:
 
         def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N807
             call = bind(signature, args, kwargs)
-            if call is None or not session.pins.pins("tf-data-order") or call.arguments.get(argument) is not bad:
-                return original(*args, **kwargs)
-            session.pins.overridden.append(user_place() or "?")
-            call.arguments[argument] = not bad
-            return original(*call.args, **call.kwargs)
+            if (
+                call is not None
+                and session.pins.pins("tf-data-order")
+                and call.arguments.get(argument) is bad
+            ):
+                session.pins.overridden.append(user_place() or "?")
+                call.arguments[argument] = not bad
+                args, kwargs = call.args, call.kwargs
+            original(*args, **kwargs)
 
         return __init__
 
@@ -164,21 +168,14 @@ def _ordered_options(session: Any, original: Any) -> Any:
     return _to_proto
 
 
-_OVERRIDE = "to override a request for completion order"
-_ORDER_POINTS = (
-    tf_point("data.ops.map_op:_ParallelMapDataset.__init__", _ordered("deterministic", False), _OVERRIDE, "pin"),
-    tf_point(
-        "data.ops.interleave_op:_ParallelInterleaveDataset.__init__",
-        _ordered("deterministic", False),
-        _OVERRIDE,
-        "pin",
-    ),
-    tf_point(
-        "data.ops.batch_op:_ParallelBatchDataset.__init__", _ordered("deterministic", False), _OVERRIDE, "pin"
-    ),
-    tf_point("data.ops.readers:ParallelInterleaveDataset.__init__", _ordered("sloppy", True), _OVERRIDE, "pin"),
-    tf_point("data.ops.options:Options._to_proto", _ordered_options, _OVERRIDE, "pin"),
+# Datasets that can be asked for completion order, by the argument that asks for it and its value.
+_ORDERED = (
+    ("map_op:_ParallelMapDataset", "deterministic", False),
+    ("interleave_op:_ParallelInterleaveDataset", "deterministic", False),
+    ("batch_op:_ParallelBatchDataset", "deterministic", False),
+    ("readers:ParallelInterleaveDataset", "sloppy", True),
 )
+_OVERRIDE = "to override a request for completion order"
 
 
 def _read_order(request: PinRequest | None) -> Reading:
@@ -206,7 +203,13 @@ _ORDER = Control(
     apply=lambda request: None,
     read=_read_order,
     module="tensorflow",
-    points=_ORDER_POINTS,
+    points=(
+        *(
+            tf_point(f"data.ops.{kind}.__init__", _ordered(argument, bad), _OVERRIDE, "pin")
+            for kind, argument, bad in _ORDERED
+        ),
+        tf_point("data.ops.options:Options._to_proto", _ordered_options, _OVERRIDE, "pin"),
+    ),
 )
 
 
@@ -288,7 +291,9 @@ def _race(evidence: Evidence, event: Event, stage: Stage) -> Suspect | None:
 
 
 def _host_draw(evidence: Evidence) -> Event | None:
-    drawn = (one(pair) for source in ("numpy-random", "python-random") for pair in evidence.of(source, "draw"))
+    drawn = (
+        one(pair) for source in ("numpy-random", "python-random") for pair in evidence.of(source, "draw")
+    )
     return next((event for event in drawn if event.context == "py_function"), None)
 
 

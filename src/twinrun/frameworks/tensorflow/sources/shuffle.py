@@ -73,6 +73,7 @@ class Shuffle(StreamSource):
     title = "TensorFlow's seed"
     code = "TW201"
     draw_action = "stage"
+    actions = ("stage",)
     compares_values = False
     weight = Weight(init=1, batch=10, later=3)
     points = tuple(

@@ -93,5 +93,7 @@ class TfFiles(Source):
         _point("data.ops.readers:_create_or_validate_filenames_dataset", _texts, "files of a dataset"),
         _point("ops.gen_io_ops:read_file", _texts, "files read by an op"),
         _point("ops.gen_io_ops:matching_files", _texts, "files found by an op", of_result=True),
-        _point("data.ops.dataset_ops:DatasetV2.from_tensor_slices", _files_among, "names that become a dataset"),
+        _point(
+            "data.ops.dataset_ops:DatasetV2.from_tensor_slices", _files_among, "names that become a dataset"
+        ),
     )

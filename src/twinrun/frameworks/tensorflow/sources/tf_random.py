@@ -1,4 +1,4 @@
-"""TensorFlow's random ops, its global seed, and its generators."""
+"""TensorFlow's random ops and its global seed. Its generators, part of the same source, are in `tf_generators.py`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-import msgspec
-
-from twinrun.findings.catalogue import finding
+from twinrun.frameworks.tensorflow.sources import tf_generators
 from twinrun.frameworks.tensorflow.sources.points import bind, tf_point
 from twinrun.frameworks.tensorflow.sources.shuffle import SEPARATE_SEEDS
 from twinrun.protocol import seeds
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, differs, one
-from twinrun.protocol.intervention import Freeze
+from twinrun.protocol.evidence import Evidence
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.point import Point, Wrap
 from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.sources.seeding import apply_seed
 from twinrun.sources.stream import StreamSource
-from twinrun.twin.callers import blamed_caller, caller, conventions, is_users, user_site
-from twinrun.twin.pins import Seeding
+from twinrun.twin.callers import blamed_caller, caller, conventions, is_users
 from twinrun.twin.session import current
 
 _RANDOM_OPS = (
@@ -41,16 +38,10 @@ _IGNORE_GLOBAL_SEED = (
     "nn_ops:fractional_max_pool_v2",
     "nn_ops:fractional_avg_pool_v2",
 )
-_GENERATOR = "ops.stateful_random_ops:Generator"
 _LARGEST = 1 << 20  # bytes of a draw that are digested
+_FRESH = 624  # where a newly seeded stream of Python's random stands
 _GENERATED = "__autograph_generated_file"
 _RANDOM_DATASETS = ("Shuffle", "Random", "Sample")
-
-
-class GeneratorDraw(msgspec.Struct, frozen=True):
-    """Of which generator a draw was made."""
-
-    is_global: bool = False
 
 
 # Draws
@@ -101,18 +92,6 @@ def _stateless_op(name: str) -> Wrap:
     return wrap
 
 
-def _generator_draw(session: Any, original: Any) -> Any:
-    from tensorflow.python.ops import stateful_random_ops
-
-    def _prepare_key_counter(self: Any, shape: Any) -> Any:
-        is_global = self is stateful_random_ops.global_generator
-        detail = GeneratorDraw(True) if is_global else None
-        session.log.record("tf-random", "generator", caller(), "tf.random.Generator", detail=detail)
-        return original(self, shape)
-
-    return _prepare_key_counter
-
-
 # Seeds
 
 
@@ -156,7 +135,9 @@ def _seeded_op(session: Any, original: Any) -> Any:
         call = bind(signature, args, kwargs)
         if call is None or call.arguments.get("seed") or not session.pins.pins("tensorflow-seed"):
             return original(*args, **kwargs)
-        call.arguments["seed"] = seeds.augmentation_seed(session.pins.request.seed, name, session.pins.turn(name))
+        call.arguments["seed"] = seeds.augmentation_seed(
+            session.pins.request.seed, name, session.pins.turn(name)
+        )
         return original(*call.args, **call.kwargs)
 
     return op
@@ -167,22 +148,15 @@ def _apply_seed(request: PinRequest) -> Undo:
     from tensorflow.python.eager import context
 
     _know_autograph()  # in a process that is only pinned, `start` was not called
-    pins = current().pins
     active = context.context()
     before, stream = active._seed, getattr(active, "_rng", None)
-    wanted = seeds.tensorflow_seed(request.seed)
-    with pins.acting():
-        tf.random.set_seed(wanted)
-    pins.seedings["tensorflow-seed"] = Seeding(wanted, "twinrun")
 
-    def undo() -> None:
-        with pins.acting():
-            tf.random.set_seed(before)
+    def restore() -> None:
+        tf.random.set_seed(before)
         if stream is not None:
             active._rng = stream
-        pins.seedings.pop("tensorflow-seed", None)
 
-    return undo
+    return apply_seed("tensorflow-seed", seeds.tensorflow_seed(request.seed), tf.random.set_seed, restore)
 
 
 def _read_seed(request: PinRequest | None) -> Reading:
@@ -194,132 +168,10 @@ def _read_seed(request: PinRequest | None) -> Reading:
         if seeding is not None and seeding.by == "program":
             return Reading("not set", "program", False, "the program took the seed away", seeding.place)
         return Reading("not set", "default", False, "ops without a seed of their own draw from fresh entropy")
+    state = {"seed": found, "drawn": context.context()._rng.getstate()[1][-1] != _FRESH}
     if seeding is None or seeding.value != found:
-        return Reading({"seed": found}, "program", True)
-    return Reading({"seed": found}, seeding.by, True, None, seeding.place)
-
-
-# Generators
-
-
-def _fresh_generator(session: Any, original: classmethod[Any, Any, Any]) -> Any:
-    """Under op determinism `from_non_deterministic_state` raises and the program stops. Fresh entropy is the program's
-    own choice: while Twinrun pins, the program gets it, and it is named."""
-    from tensorflow.python.framework import config
-
-    from twinrun.frameworks.tensorflow.tensors import as_array
-
-    make = original.__func__
-
-    def from_non_deterministic_state(cls: Any, alg: Any = None) -> Any:
-        who = caller()
-        # The global generator is made by the first who asks for it, inside TensorFlow.
-        is_global = who is not None and who.via == "tensorflow"
-        event = ("tf-random", "global-generator") if is_global else ("generators", "make")
-        number = session.log.frozen(*event, who)
-        if number is not None:
-            made = cls.from_seed(number, alg=alg)
-        elif session.pins.pins("op-determinism") and config.is_op_determinism_enabled():
-            session.pins.notice(_fresh_entropy())
-            config.disable_op_determinism()
-            try:
-                made = make(cls, alg)
-            finally:
-                config.enable_op_determinism()
-        else:
-            made = make(cls, alg)
-        call = "get_global_generator" if is_global else "Generator.from_non_deterministic_state"
-        state = as_array(made.state.value()) if session.log.recording else None
-        session.log.record(*event, who, f"tf.random.{call}", b"" if state is None else state.tobytes())
-        return made
-
-    return classmethod(from_non_deterministic_state)
-
-
-def _fresh_entropy() -> Any:
-    file, line = user_site(2) or (None, None)
-    return finding(
-        "TW103",
-        "a tf.random.Generator is made from fresh entropy, which pinning cannot replace",
-        file=file,
-        line=line,
-        evidence=("tf.random.Generator.from_non_deterministic_state() was called",),
-        fix="tf.random.Generator.from_seed(42)",
-    )
-
-
-def _get_global_generator(session: Any, original: Any) -> Any:
-    """TensorFlow makes its global generator from fresh entropy when it is first asked for. The pinned one is made at the
-    same moment, not before: making it starts the runtime, and the program may not have chosen its devices yet."""
-
-    def get_global_generator() -> Any:
-        if _global_generator() is None and session.pins.pins("tensorflow-generator"):
-            _make_global_generator()
-        return original()
-
-    return get_global_generator
-
-
-def _set_global_generator(session: Any, original: Any) -> Any:
-    def set_global_generator(generator: Any) -> None:
-        original(generator)
-        session.pins.seeded("tensorflow-generator", None, restored=True)
-
-    return set_global_generator
-
-
-def _global_generator() -> Any:
-    from tensorflow.python.ops import stateful_random_ops
-
-    return stateful_random_ops.global_generator
-
-
-def _make_global_generator() -> None:
-    import tensorflow as tf
-    from tensorflow.python.framework import ops
-    from tensorflow.python.ops import stateful_random_ops
-
-    pins = current().pins
-    assert pins.request is not None
-    seed = seeds.tensorflow_generator_seed(pins.request.seed)
-    with ops.init_scope(), pins.acting():
-        generator = tf.random.Generator.from_key_counter(key=seed, counter=[0, 0], alg="philox")
-        stateful_random_ops.set_global_generator(generator)
-
-
-def _apply_generator(request: PinRequest) -> Undo:
-    from tensorflow.python.ops import stateful_random_ops
-
-    before = _global_generator()
-    if before is not None:
-        _make_global_generator()
-
-    def undo() -> None:
-        stateful_random_ops.global_generator = before
-        current().pins.seedings.pop("tensorflow-generator", None)
-
-    return undo
-
-
-def _read_generator(request: PinRequest | None) -> Reading:
-    generator = _global_generator()
-    pins = current().pins
-    pinned = pins.applied.get("tensorflow-generator")
-    if generator is None:
-        if pinned:
-            return Reading("not used yet; seeded when it is", "twinrun", True)
-        return Reading("not used", "default", True)
-    # The last word of the state is its key: draws move the counter before it, only reseeding changes the key.
-    *counter, key = (int(word) for word in generator.state.numpy())
-    state = {"key": key, "counter": counter}
-    seeding = pins.seedings.get("tensorflow-generator")
-    if seeding is not None and seeding.by == "program":
-        return Reading(state, "program", True, None, seeding.place)
-    if pinned and key == pinned["seed"]:
-        return Reading(state, "twinrun", True)
-    if pinned:
-        return Reading(state, "program", False, "the generator was replaced or reset without a call to set it")
-    return Reading(state, "default", False, "it was seeded from fresh entropy when it was first used")
+        return Reading(state, "program", True)
+    return Reading(state, seeding.by, True, None, seeding.place)
 
 
 # Conventions
@@ -358,32 +210,6 @@ _SEED = Control(
         ),
     ),
 )
-_GLOBAL_GENERATOR = Control(
-    name="tensorflow-generator",
-    protects="draws from tf.random.get_global_generator()",
-    moment="before a model or dataset is built",
-    how="tf.random.set_global_generator(tf.random.Generator.from_seed(42))",
-    wanted=lambda request: {"seed": seeds.tensorflow_generator_seed(request.seed)},
-    apply=_apply_generator,
-    read=_read_generator,
-    module="tensorflow",
-    points=(
-        tf_point(
-            "ops.stateful_random_ops:get_global_generator",
-            _get_global_generator,
-            "to make the global generator from a seed",
-            "pin",
-            everywhere=True,
-        ),
-        tf_point(
-            "ops.stateful_random_ops:set_global_generator",
-            _set_global_generator,
-            "to see the program set its own generator",
-            "pin",
-            everywhere=True,
-        ),
-    ),
-)
 
 
 def _op_points(module: str, names: tuple[str, ...], wrap: Any, reason: str) -> Iterator[Point]:
@@ -398,10 +224,14 @@ class TfRandom(StreamSource):
     code = "TW104"
     actions = ("draw", "seed", "global-generator")
     weight = Weight(init=9, batch=8, later=9)
-    controls = (_SEED, _GLOBAL_GENERATOR)
+    controls = (_SEED, tf_generators.GLOBAL_GENERATOR)
     points = (
-        *_op_points("gen_random_ops", _RANDOM_OPS, _random_op, "random ops: what they give, and whether seeded"),
-        *_op_points("gen_stateless_random_ops_v2", _STATELESS_OPS, _stateless_op, "draws of a program without steps"),
+        *_op_points(
+            "gen_random_ops", _RANDOM_OPS, _random_op, "random ops: what they give, and whether seeded"
+        ),
+        *_op_points(
+            "gen_stateless_random_ops_v2", _STATELESS_OPS, _stateless_op, "draws of a program without steps"
+        ),
         tf_point(
             "eager.context:set_global_seed",
             _set_global_seed,
@@ -411,14 +241,7 @@ class TfRandom(StreamSource):
             everywhere=True,
         ),
         tf_point("framework.ops:Graph.seed", _graph_seed, "to see a graph being seeded"),
-        tf_point(f"{_GENERATOR}._prepare_key_counter", _generator_draw, "every draw of a tf.random.Generator"),
-        tf_point(
-            f"{_GENERATOR}.from_non_deterministic_state",
-            _fresh_generator,
-            "to see generators made from fresh entropy",
-            "cause",
-            "pin",
-        ),
+        *tf_generators.POINTS,
     )
 
     def start(self, session: Any) -> None:
@@ -435,7 +258,9 @@ class TfRandom(StreamSource):
             kind = type(thing)
             if issubclass(kind, tf.random.Generator):
                 found.append("a tf.random.Generator")
-            elif issubclass(kind, tf.data.Dataset) and any(part in kind.__name__ for part in _RANDOM_DATASETS):
+            elif issubclass(kind, tf.data.Dataset) and any(
+                part in kind.__name__ for part in _RANDOM_DATASETS
+            ):
                 found.append(f"a dataset ({kind.__name__.strip('_')})")
             elif issubclass(kind, tf.Variable) and _may_have_been_drawn(thing):
                 found.append(f"variable {thing.name}")
@@ -452,30 +277,7 @@ class TfRandom(StreamSource):
 
     def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
         yield from super().suspects(evidence)
-        made = [one(pair) for pair in evidence.of(self.name, "global-generator") if differs(pair)]
-        if not made:
-            return
-        # It is made by the first who asks for it: to blame is the line that draws.
-        drawn = [
-            event
-            for pair in evidence.of(self.name, "generator")
-            if (event := one(pair)).detail_as(GeneratorDraw).is_global
-        ]
-        blamed = drawn[0] if drawn else made[0]
-        notes = [f"it is made at {made[0].place}, from the system's entropy"]
-        notes += [f"it is drawn from at {event.place}" for event in drawn[:3]]
-        yield Suspect(
-            source=self.name,
-            code="TW103",
-            message="TensorFlow's global generator is drawn from, and was never given a seed",
-            freeze=tuple(Freeze.at(event) for event in made),
-            file=blamed.file,
-            line=blamed.line,
-            weight=Weight(init=8, batch=9, later=7),
-            notes=tuple(notes),
-            experiment="with the global generator made from a fixed seed",
-            narrows=True,
-        )
+        yield from tf_generators.suspects(evidence)
 
 
 def _may_have_been_drawn(variable: Any) -> bool:

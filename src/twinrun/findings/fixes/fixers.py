@@ -1,0 +1,59 @@
+"""Which fixers there are for which code. Everything from here on imports libcst."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from twinrun.findings.fixes import (
+    clock_and_entropy,
+    completion_order,
+    determinism,
+    given_seeds,
+    host_random,
+    late_seed,
+    listings,
+    loaders,
+    parallel_map,
+    seeding,
+    sets,
+)
+from twinrun.findings.fixes.changes import Draft, rewritten
+from twinrun.findings.fixes.fix import Fix, parses
+from twinrun.findings.fixes.module import Module, Unsure, parsed
+
+Fixer = Callable[[Module, int], Draft]
+
+# Tried in order; the first draft is taken.
+FIXERS: dict[str, tuple[Fixer, ...]] = {
+    "TW101": (seeding.reseeding_removed, seeding.python_random),
+    "TW102": (seeding.reseeding_removed, seeding.numpy_random),
+    "TW103": (given_seeds.generator,),
+    "TW104": (seeding.tensorflow_random,),
+    "TW105": (seeding.keras_random, given_seeds.layer),
+    "TW106": (late_seed.moved_up,),
+    "TW108": (clock_and_entropy.constant,),
+    "TW201": (given_seeds.shuffle,),
+    "TW202": (completion_order.deterministic,),
+    "TW203": (parallel_map.stateless,),
+    "TW204": (host_random.in_map, host_random.in_generator),
+    "TW205": (loaders.generator_per_batch,),
+    "TW301": (sets.sorted_iteration,),
+    "TW302": (listings.sorted_listing,),
+    "TW303": (clock_and_entropy.constant,),
+    "TW401": (determinism.repaired,),
+}
+
+
+def first_fix(code: str, file: str, line: int, source: str, *, is_program: bool | None) -> Fix | None:
+    """The first fix for a code at this line after which the source is another one and still parses."""
+    module = parsed(source, is_program)
+    if module is None:
+        return None
+    for fixer in FIXERS.get(code, ()):
+        with suppress(Unsure):
+            draft = fixer(module, line)
+            fixed = rewritten(module, draft.changes)
+            if fixed != source and parses(fixed):
+                return Fix(code, file, line, draft.note, draft.safe, source, fixed)
+    return None

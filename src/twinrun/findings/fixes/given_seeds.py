@@ -1,0 +1,127 @@
+"""Calls that take a seed and get none: generators (TW103), Keras layers (TW105) and shuffles of data (TW201)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from twinrun.findings.fixes.changes import (
+    SEED,
+    Change,
+    Changes,
+    Draft,
+    add_argument,
+    argument,
+    is_name,
+    seed_argument,
+    unpacks,
+)
+from twinrun.findings.fixes.module import Module, require
+from twinrun.findings.fixes.seeding import KERAS
+from twinrun.knowledge import Argument, Kind, Switch, is_kind, known, known_method
+
+_UNSEEDED = "tensorflow.random.Generator.from_non_deterministic_state"
+# Functions that run once in a program, as far as their name can tell.
+_ONCE = {"main", "__init__"}
+_NOT_DATASETS = ("random", "numpy.random", "tensorflow.random", "keras.random", "sklearn")
+
+
+def generator(module: Module, line: int) -> Draft:
+    """Give every unseeded generator that is made at this line a seed."""
+    found = _found(module, line, _seeded_generator)
+    again = next((reason for call in found if (reason := _made_again(module, call))), None)
+    note = "give the generator a seed"
+    if again:
+        note += f"; {again}, so that it would start over each time: better make it once, outside"
+    return Draft(sum(found.values(), ()), note, safe=again is None)
+
+
+def layer(module: Module, line: int) -> Draft:
+    """Give the unseeded layers and initialisers of this line a seed, each another one."""
+    require(not module.calls(KERAS))
+    calls = [call for call in module.find(cst.Call) if _layer_seed(module, call) is not None]
+    changes: Changes = ()
+    for number, call in enumerate(calls):
+        seed = _layer_seed(module, call)
+        if seed is not None and module.name_line(call) == line:
+            changes += seed_argument(call, seed, SEED + number)
+    note = "give the layer a seed; or call keras.utils.set_random_seed in the program before it is built"
+    return Draft(changes, note, safe=False)
+
+
+def shuffle(module: Module, line: int) -> Draft:
+    """Give every unseeded shuffle of this line a seed."""
+    return Draft(
+        sum(_found(module, line, _seeded_shuffle).values(), ()), "give the shuffle a seed", safe=True
+    )
+
+
+def _found(
+    module: Module, line: int, seeded: Callable[[Module, cst.Call], Changes]
+) -> dict[cst.Call, Changes]:
+    """The calls that a finding at this line is about, each with what seeds it."""
+    found = {call: changes for call in module.calls_at(line) if (changes := seeded(module, call))}
+    return {call: each for call, each in found.items() if module.name_line(call) == line} or found
+
+
+def _seeded_generator(module: Module, call: cst.Call) -> Changes:
+    name = module.name(call)
+    maker = known(name)
+    if maker is None or maker.kind is not Kind.GENERATOR or unpacks(call):
+        return ()
+    if name == _UNSEEDED:
+        return (Change(call, _from_seed),)
+    if maker.seed is None:
+        return ()
+    return seed_argument(call, maker.seed) if call.args else (add_argument(call, str(SEED)),)
+
+
+def _from_seed(call: cst.Call) -> cst.Call:
+    func = cst.ensure_type(call.func, cst.Attribute).with_changes(attr=cst.Name("from_seed"))
+    return call.with_changes(func=func, args=[cst.Arg(cst.Integer(str(SEED))), *call.args])
+
+
+def _made_again(module: Module, call: cst.Call) -> str | None:
+    """Why a call may be made more than once in a run; None when it is made once."""
+    if module.in_loop(call):
+        return "it is made in a loop"
+    function = module.function(call)
+    if isinstance(function, cst.Lambda):
+        return "it is made in a lambda"
+    if function is not None and function.name.value not in _ONCE:
+        return f"it is made at every call of {function.name.value}()"
+    return None
+
+
+def _layer_seed(module: Module, call: cst.Call) -> Argument | None:
+    found = known(module.name(call))
+    return found.seed if found is not None and found.kind in (Kind.LAYER, Kind.INITIALIZER) else None
+
+
+def _seeded_shuffle(module: Module, call: cst.Call) -> Changes:
+    name = module.name(call)
+    found = known(name)
+    shuffles = found is not None and (found.switch is None or _is_on(call, found.switch))
+    if name is None and isinstance(call.func, cst.Attribute):
+        found = known_method(call.func.attr.value, "tensorflow.data.Dataset")
+        keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+        takes = found is not None and bool(call.args) and keywords <= {*found.arguments}
+        shuffles = takes and not _is_generator(module, call.func.value)
+    if found is None or found.kind is not Kind.SHUFFLE or found.seed is None or not shuffles:
+        return ()
+    return seed_argument(call, found.seed)
+
+
+def _is_on(call: cst.Call, switch: Switch) -> bool:
+    given = argument(call, switch.name, switch.position)
+    return switch.default if given is None or is_name(given, "None") else is_name(given, "True")
+
+
+def _is_generator(module: Module, receiver: cst.BaseExpression) -> bool:
+    """Whether `x.shuffle(…)` is the method of a random generator or of a library, not of a dataset."""
+    if (module.name(receiver) or "").startswith(_NOT_DATASETS):
+        return True
+    made = [receiver, *module.assigned_to(receiver)]
+    names = [module.name(each) for each in made if isinstance(each, cst.Call)]
+    return any(name == "numpy.random.Generator" or is_kind(name, Kind.GENERATOR) for name in names)

@@ -1,0 +1,128 @@
+"""The result of `twinrun audit`: what every output of it is a view of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from twinrun.findings.finding import Finding
+from twinrun.findings.fixes import Fix, as_diff
+from twinrun.findings.silence import sift
+from twinrun.source_audit.audit import SourceAudit
+from twinrun.source_audit.program_files import Problem, decode, shown_path
+
+if TYPE_CHECKING:
+    from twinrun.launch.audit_run import DatasetsAudit
+
+SCHEMA = "twinrun/audit/1"
+CLEAN, FINDINGS, UNDECIDED = "clean", "findings", "undecided"
+_EXIT_CODES = {CLEAN: 0, FINDINGS: 1, UNDECIDED: 2}
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """Findings of the source and of the datasets, with what was read and what could not be judged."""
+
+    program: str
+    findings: tuple[Finding, ...]
+    files: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+    silenced: tuple[tuple[Finding, str], ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    datasets_audited: bool = False
+    reason: str | None = None
+    """Why nothing can be said, when nothing can."""
+    notes: tuple[str, ...] = ()
+    """What of the inputs could not be judged."""
+
+    @property
+    def verdict(self) -> str:
+        if self.findings:
+            return FINDINGS
+        return UNDECIDED if self.reason else CLEAN
+
+    @property
+    def exit_code(self) -> int:
+        return _EXIT_CODES[self.verdict]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "program": self.program,
+            "findings": [finding.as_json() for finding in self.findings],
+            "silenced": [
+                {"code": finding.code, "file": finding.file, "line": finding.line, "reason": reason}
+                for finding, reason in self.silenced
+            ],
+            "files": list(self.files),
+            "datasets_audited": self.datasets_audited,
+            "problems": [
+                {"file": problem.file, "line": problem.line, "reason": problem.reason}
+                for problem in self.problems
+            ],
+            "notes": list(self.notes),
+        }
+
+    def as_fix_diff(self) -> str:
+        """A patch of the fixes that change nothing but randomness and order."""
+        return as_diff(fix for fix in self.fixes if fix.safe)
+
+
+def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | None) -> AuditResult:
+    """Put both audits together."""
+    seen = sift(map(_as_shown, datasets.findings if datasets is not None else ()), _text)
+    found = {_place(each): each for each in source.findings}
+    for each in seen.kept:
+        read = found.get(_place(each))
+        if read is None:
+            found[_place(each)] = each
+        else:  # the running program knows that it is so; the source knows the line as written, and the fix
+            evidence = tuple(dict.fromkeys((*each.evidence, *read.evidence)))
+            found[_place(each)] = replace(each, file=read.file, evidence=evidence, fix=read.fix or each.fix)
+    ordered = sorted(found.values(), key=lambda each: (each.file or "", each.line or 0, each.code))
+    silenced = {_place(each): (each, reason) for each, reason in (*seen.silenced, *source.silenced)}
+    failures = datasets.failures if datasets is not None else ()
+    return AuditResult(
+        program,
+        tuple(ordered),
+        source.files_read,
+        source.problems,
+        tuple(silenced.values()),
+        source.fixes,
+        datasets is not None,
+        _reason(source, failures),
+        (
+            *failures,
+            *(f"not known: {stage}" for stage in (datasets.unknown if datasets is not None else ())),
+        ),
+    )
+
+
+def _place(finding: Finding) -> tuple[str, str | None, int | None]:
+    """One line has one name, however the program was started."""
+    return finding.code, finding.file and str(Path(finding.file).resolve()), finding.line
+
+
+def _as_shown(finding: Finding) -> Finding:
+    """The running program knows its files by their full paths."""
+    return replace(finding, file=shown_path(Path(finding.file))) if finding.file else finding
+
+
+def _text(file: str) -> str | None:
+    try:
+        return decode(Path(file).read_bytes())
+    except OSError:
+        return None
+
+
+def _reason(source: SourceAudit, failures: tuple[str, ...]) -> str | None:
+    """Fail closed: where something could not be read, or not to its end, nothing is called clean."""
+    if source.problems:
+        others = len(source.problems) - 1
+        return f"{source.problems[0]}" + (f" (and {others} more)" if others else "")
+    if failures:
+        return failures[0]
+    return None if source.files_read else "there is no Python file to read"
