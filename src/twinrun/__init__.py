@@ -6,9 +6,7 @@ loaded when it is first used.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing at run time takes longer than all the rest of this file
@@ -39,14 +37,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _Package(ModuleType):
-    """`audit` and `compare` are functions here and packages below: importing a package must not hide the function."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from twinrun.errors import UsageError
 
 if TYPE_CHECKING:
-    from twinrun.protocol.pin import PinRequest
     from twinrun.launch.options import CheckOptions
     from twinrun.launch.program import Program
+    from twinrun.protocol.pin import PinRequest
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -103,41 +102,21 @@ def pin_request(pin: str | None) -> PinRequest | None:
     return PinRequest.parse("" if pin == "default" else pin)
 
 
-def frozen(values: tuple[str, ...]) -> dict[str, Any]:
-    """The experiment that freezes these: `numpy:train.py:12` the draws of that line, `addresses` what id() gives."""
-    settings: dict[str, Any] = {}
-    for text in values:
-        place, _, line = text.rpartition(":")
-        source, _, file = place.rpartition(":")  # a source may have a colon of its own: seed:numpy
-        if text == "addresses":
-            settings["addresses"] = True
-        elif source and file and line.isdigit():
-            settings.setdefault("steady", []).append([source, str(Path(file).absolute()), int(line)])
-        else:
-            raise UsageError(
-                f"--freeze takes SOURCE:FILE:LINE, not {text!r}",
-                hint="the experiments of a diagnosis show how",
-            )
-    return settings
-
-
 def check_options(program: Program, **given: Any) -> CheckOptions:
     """What a check is asked to do, from values as a user writes them; what is not given has its default."""
     from twinrun.comparison.contract import parse_contract
+    from twinrun.launch.interventions import parse_interventions
     from twinrun.launch.options import CheckOptions
-    from twinrun.launch.vary import parse_variation
 
     value = {name: option.parse(name, given.get(name)) for name, option in OPTIONS.items()}
-    experiment = frozen(value["freeze"])
-    if value["trace_ops"] or value["trace_pipeline"]:
-        experiment["trace_ops"] = "pipeline" if value["trace_pipeline"] else True
+    interventions = parse_interventions(
+        pin=pin_request(value["pin"]), vary=value["vary"], freeze=value["freeze"], stress=value["stress"]
+    )
     plain = ("runs", "steps", "sequential", "timeout", "detail", "folder")
     return CheckOptions(
         program,
         contract=parse_contract(value["contract"]),
-        pin=pin_request(value["pin"]),
-        variation=parse_variation(value["vary"]),
-        experiment=experiment,
-        jostle=value["stress"],
+        interventions=interventions,
+        tracing="pipeline" if value["trace_pipeline"] else "step" if value["trace_ops"] else "",
         **{name: value[name] for name in plain},
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 if TYPE_CHECKING:
-    from twinrun.baselines.result import BaselineResult
+    from twinrun.baselines.report import BaselineResult
     from twinrun.result import CheckResult
 
 # Set in the twins of a test: there the marker means nothing and the test simply runs. Names the file in which a twin
@@ -201,8 +201,8 @@ class Twinrun:
         """Compare what this test trained with the baseline of this environment. `model` is a Keras model, or
         arrays by name; `metrics` are losses and scores to keep with it."""
         from twinrun.baselines import verbs
-        from twinrun.baselines.model import observe_model
         from twinrun.baselines.store import open_store
+        from twinrun.baselines.trained_model import observe_model
 
         option = self._config.getoption
         with _our_own_faults(self._config):
@@ -219,9 +219,9 @@ class Twinrun:
         if verdict == "undecided":
             _undecided(self._config, result.check, "; record one with `pytest --twinrun-record`")
         if verdict == "diverges":
-            from twinrun.baselines.text import baseline_as_text
+            from twinrun.baselines.report import outcome_as_text
 
-            pytest.fail(baseline_as_text(result), pytrace=False)
+            pytest.fail(outcome_as_text(result), pytrace=False)
         return result
 
 

@@ -29,6 +29,7 @@ __all__ = [
 
 SCHEMA: Final = "twinrun/check/1"
 
+
 class Stream(Struct, frozen=True):
     """A random stream whose state differed from this step on. That alone is no divergence."""
 
@@ -82,6 +83,11 @@ class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     @property
     def exit_code(self) -> int:
         return EXIT[self.verdict]
+
+    @property
+    def label(self) -> str:
+        """The verdict with the kind of its reason: `undecided[timeout]`."""
+        return f"{self.verdict}[{self.reason_kind}]" if self.reason_kind else self.verdict
 
     def replace(self, **changes: Any) -> CheckResult:
         return msgspec.structs.replace(self, **changes)

@@ -12,7 +12,7 @@ from twinrun.cli.options import RunningVerb, output_options, shared
 from twinrun.errors import ProgramNotFound, UsageError
 
 if TYPE_CHECKING:
-    from twinrun.source_audit.result import AuditResult
+    from twinrun.source_audit.audit_result import AuditResult
 
 
 @click.command(cls=RunningVerb)
@@ -50,9 +50,9 @@ def audit(ctx: click.Context, /, source_only: bool, each: bool, fix_diff: bool, 
 
 
 def _audited(program: tuple[str, ...], module: str | None, *, each: bool, source_only: bool) -> AuditResult:
-    from twinrun.source_audit.datasets import audit_datasets
-    from twinrun.source_audit.result import audit_result
-    from twinrun.source_audit.source_audit import audit_source, module_file
+    from twinrun.launch.audit_run import audit_datasets
+    from twinrun.source_audit.audit import audit_source, module_file
+    from twinrun.source_audit.audit_result import audit_result
 
     if module is None and not program:
         raise UsageError("which program?", hint="twinrun audit train.py, or twinrun audit -m package.train")

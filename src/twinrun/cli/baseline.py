@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinrun.cli.late import BaselineVerb
-from twinrun.cli.options import output_options, program_arguments, seconds, the_pin, the_program
+from twinrun.cli.options import BaselineVerb, output_options, program_arguments, seconds, the_pin, the_program
 
 if TYPE_CHECKING:
     from twinrun.baselines.kept_run import KeptRun

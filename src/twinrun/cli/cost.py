@@ -59,15 +59,16 @@ def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
 
 
 def _chosen(controls: str | None) -> tuple[str, ...] | None:
-    from twinrun.sources.controls import NAMES
+    from twinrun.protocol.registry import controls as known_controls
 
     if controls is None:
         return None
+    known = [control.name for control in known_controls()]
     names = tuple(name.strip() for name in controls.split(",") if name.strip())
-    unknown = [name for name in names if name not in NAMES]
+    unknown = [name for name in names if name not in known]
     if unknown or not names:
         raise UsageError(
-            f"no such control: {', '.join(unknown) or controls}", hint=f"there are {', '.join(NAMES)}"
+            f"no such control: {', '.join(unknown) or controls}", hint=f"there are {', '.join(known)}"
         )
     return names
 

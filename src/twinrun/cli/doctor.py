@@ -16,6 +16,7 @@ from twinrun.options import pin_request
 
 if TYPE_CHECKING:
     from twinrun.launch.doctor import Examination
+    from twinrun.protocol.control import ControlState
 
 _WIDTH = 110
 
@@ -59,26 +60,24 @@ def as_text(found: Examination) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def _control(name: str, entry: Mapping[str, Any]) -> Iterator[str]:
-    mark = "ok" if entry["ok"] else "--"
-    if not entry["used"]:
+def _control(name: str, entry: ControlState) -> Iterator[str]:
+    mark = "ok" if entry.ok else "--"
+    if not entry.used:
         mark = "  "
-    yield f"{mark}  {name:<22} {plain(entry['state'])}"
+    yield f"{mark}  {name:<22} {plain(entry.state)}"
     yield from _labelled("set by", _who(entry))
-    yield from _labelled("protects", entry["protects"])
-    if not entry["ok"]:
-        yield from _labelled("missing", entry["why_not"] or "it is not as requested")
-        yield from _labelled("set it", f"{entry['how']}; {entry['moment']}")
-    elif entry["changed"]:
-        yield from _labelled(
-            "changed", f"the program set it itself; {plain(entry['requested'])} was requested"
-        )
+    yield from _labelled("protects", entry.protects)
+    if not entry.ok:
+        yield from _labelled("missing", entry.why_not or "it is not as requested")
+        yield from _labelled("set it", f"{entry.how}; {entry.moment}")
+    elif entry.changed:
+        yield from _labelled("changed", f"the program set it itself; {plain(entry.requested)} was requested")
 
 
-def _who(entry: Mapping[str, Any]) -> str:
+def _who(entry: ControlState) -> str:
     who = {"default": "nobody", "environment": "the environment", "program": "the program"}
-    place = f", {_short(entry['place'])}" if entry.get("place") else ""
-    return f"{who.get(entry['set_by'], entry['set_by'])}{place}"
+    place = f", {_short(entry.place)}" if entry.place else ""
+    return f"{who.get(entry.set_by, entry.set_by)}{place}"
 
 
 def _short(place: str) -> str:
@@ -100,7 +99,7 @@ def plain(state: Any) -> str:
 
 
 def _summary(found: Examination) -> str:
-    used = [name for name, entry in found.controls.items() if entry["used"]]
+    used = [name for name, entry in found.controls.items() if entry.used]
     if not found.missing:
         return f"all {len(used)} controls in use here hold"
     holding = f"{len(used) - len(found.missing)} of {len(used)} controls in use here hold"

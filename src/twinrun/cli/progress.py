@@ -54,7 +54,7 @@ class LiveLine(Screen):
             return f"{twin.name} starting"
         start, first = self._since.setdefault(twin.name, (now, twin.step))
         rate = (twin.step - first) / (now - start) if now > start else 0.0
-        waiting = f", silent for {now - twin.last_word:.0f} s" if now - twin.last_word > 10 else ""
+        waiting = f", silent for {now - twin.last_message:.0f} s" if now - twin.last_message > 10 else ""
         return f"{twin.name} step {twin.step} ({rate:.1f}/s{waiting})"
 
     def _update(self, text: str) -> None:

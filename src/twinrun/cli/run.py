@@ -39,13 +39,12 @@ def run(
     The exit code is the program's own, or 2 when it could not be instrumented.
     """
     from twinrun.cli.progress import screen
+    from twinrun.launch.interventions import parse_interventions
     from twinrun.launch.run import RunOptions, run_once
-    from twinrun.launch.vary import parse_variation
     from twinrun.render import write_run
 
-    options = RunOptions(
-        the_program(program, module), pin=pin_request(pin), variation=parse_variation(vary), **given
-    )
+    interventions = parse_interventions(pin=pin_request(pin), vary=vary)
+    options = RunOptions(the_program(program, module), interventions=interventions, **given)
     result = run_once(options, screen(quiet=quiet or no_progress))
     write_run(result, output_format, output_file, quiet=quiet)
     ctx.exit(result.exit_code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twinrun.launch.check import Observed
 from twinrun.launch.program import Program
 from twinrun.protocol.evidence import Code, Evidence, side_by_side
-from twinrun.source_audit.program_source import ProgramSource
+from twinrun.source_audit.program_source import ProgramSource, find_script
 
 
 def evidence_of(observed: Observed, code: Code) -> Evidence | None:
@@ -23,4 +23,5 @@ def evidence_of(observed: Observed, code: Code) -> Evidence | None:
 def code_of(program: Program, observed: Observed) -> Code:
     """The program's own source, and the files that its events name."""
     files = {event.file for facts in observed.facts for event in facts.events}
-    return ProgramSource(program.script(), program.arguments, program.module, files)
+    script = find_script(program.target, module=program.module)
+    return ProgramSource(script, program.arguments, program.module, files)

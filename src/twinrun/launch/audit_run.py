@@ -8,7 +8,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from twinrun.findings.finding import Finding
 from twinrun.launch.lockstep import advance
@@ -36,29 +37,26 @@ def audit_datasets(program: str, args: Sequence[str], *, module: bool = False) -
     place = Path(tempfile.mkdtemp(prefix="twinrun-audit-"))
     twin = Twin(
         "A", Program(program, tuple(args), module), place / "A",
-        lockstep=False, steps=STEPS, ledger=False, experiment={"audit_data": time.time() + LONGEST},
+        lockstep=False, steps=STEPS, events=False, audit_until=time.time() + LONGEST,
     )  # fmt: skip
     try:
         advance([twin], lambda _: False, deadline=time.monotonic() + LONGEST + _MARGIN)
         code = twin.wait(timeout=5.0)
-        told = _told(twin.end)
-        return told if not code else _failed(told or DatasetsAudit(), twin, code)
+        audited = _audited(twin)
+        return audited if not code else _failed(audited or DatasetsAudit(), twin, code)
     finally:
         twin.kill()
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _failed(told: DatasetsAudit, twin: Twin, code: int) -> DatasetsAudit:
-    """A program that ends badly has inputs that it never came to."""
-    said = twin.tail(1)
-    why = f"the program {ending(code)} before its third step" + (f": {said}" if said else "")
-    return replace(told, failures=(*told.failures, why))
+def _failed(audited: DatasetsAudit, twin: Twin, code: int) -> DatasetsAudit:
+    """A program that ends badly has inputs that it never reached."""
+    last = twin.tail(1)
+    why = f"the program {ending(code)} before its third step" + (f": {last}" if last else "")
+    return replace(audited, failures=(*audited.failures, why))
 
 
-def _told(end: dict[str, Any] | None) -> DatasetsAudit | None:
-    """None when the program did not come to its end, or imports no TensorFlow."""
-    data = None if end is None else end.get("data")
-    if not isinstance(data, dict):
-        return None
-    rows = [Finding(**{**row, "evidence": tuple(row["evidence"])}) for row in data["findings"]]
-    return DatasetsAudit(tuple(rows), tuple(data["unknown"]), tuple(data["failures"]))
+def _audited(twin: Twin) -> DatasetsAudit | None:
+    """None when the program did not come to its end, or imports no framework with datasets."""
+    seen = None if twin.end is None else twin.end.facts.datasets
+    return None if seen is None else msgspec.convert(seen, DatasetsAudit)

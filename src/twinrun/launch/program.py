@@ -52,11 +52,3 @@ class Program:
             raise ProgramNotFound(
                 f"no module named {top}", hint="run from the folder that python -m would be run from"
             )
-
-    def script(self) -> Path | None:
-        """The file that runs first, where it can be found without importing anything."""
-        if not self.module:
-            path = Path(self.target)
-            return path / "__main__.py" if path.is_dir() else path
-        relative = Path(*self.target.split("."))
-        return next((p for p in (relative.with_suffix(".py"), relative / "__main__.py") if p.is_file()), None)

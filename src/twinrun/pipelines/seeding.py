@@ -12,11 +12,11 @@ def unseeded_streams() -> frozenset[str]:
     found = set()
     if not numpy_is_seeded():
         found.add("numpy")
-    from twinrun.twin.pins import current
+    from twinrun.twin.session import current
 
-    session = current()
-    if session.launched and session.watching:
-        seeding = session.seedings.get("python-random")
+    pins = current().pins
+    if pins.launched and pins.watching:
+        seeding = pins.seedings.get("python-random")
         if seeding is None or (seeding.value is None and not seeding.restored):
             found.add("python")
     return frozenset(found)

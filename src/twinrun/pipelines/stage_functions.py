@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from twinrun.twin.callers import is_users
 from twinrun.pipelines import random_ops
 from twinrun.pipelines.build_sites import Site, callable_site, op_site
 from twinrun.pipelines.python_draws import HostDraw, host_draws, undecorated
+from twinrun.twin.callers import is_users
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from twinrun.source_audit.result import UNDECIDED, AuditResult
 from twinrun.render.text import finding_lines, printable
+from twinrun.source_audit.audit_result import UNDECIDED, AuditResult
 
 
 def as_text(result: AuditResult, *, quiet: bool = False) -> str:

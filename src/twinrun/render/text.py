@@ -151,7 +151,7 @@ def run_as_text(result: RunResult, *, quiet: bool) -> str:
     lines = [f"recorded {result.steps} steps in {result.seconds:.1f} s"]
     if result.reason:
         lines.append(f"  {inline(result.reason)}")
-    lines += [f"  note: {inline(note)}" for note in result.facts.get("notes", [])]
+    lines += [f"  note: {inline(note)}" for note in result.facts.notes]
     lines += _output_tail(result.output_tail)
     lines.append(f"recording: {result.recording}")
     return "\n".join(lines) + "\n"
