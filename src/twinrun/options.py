@@ -97,9 +97,9 @@ def pin_request(pin: str | None) -> PinRequest | None:
     """What a value of `pin` asks for: None for nothing, `default` for everything with the usual seed."""
     if pin is None:
         return None
-    from twinrun.protocol.pin import PinRequest
+    from twinrun.protocol.registry import parse_pin
 
-    return PinRequest.parse("" if pin == "default" else pin)
+    return parse_pin("" if pin == "default" else pin)
 
 
 def check_options(program: Program, **given: Any) -> CheckOptions:

@@ -113,4 +113,4 @@ def test_the_same_tensors_after_another_number_of_updates_are_a_difference() -> 
 
 def test_difference_in_one_twin_only_is_said_in_the_document() -> None:
     (found,) = differences(frame({("weights", "w"): 5}), frame({}), ("A", "B"))
-    assert found.as_json()["only_in"] == "A" and found.as_json()["tensor"] == "w"
+    assert found.only_in == "A" and found.tensor == "w"

@@ -179,7 +179,7 @@ def test_bands_are_judged_by_values_that_are_kept_of_every_step(tmp_path: Path) 
     ):
         result = compare_recordings(tmp_path / "a", tmp_path / other, parse_contract(band))
         assert (result.verdict, result.steps_compared) == (verdict, 1500)
-        assert (result.bits_differ_from is None) == (other == "b")
+        assert (result.first_bit_difference is None) == (other == "b")
 
 
 def test_a_recording_can_be_read_while_it_is_written(tmp_path: Path) -> None:

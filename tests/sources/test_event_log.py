@@ -122,7 +122,11 @@ RESULT = [made, number, str(uuid.uuid1())]
 
 def test_names_that_the_system_makes_up_can_be_frozen(tmp_path: Path) -> None:
     script = written(tmp_path, NAMES)
-    assert events(run(script), "names", "make") == [(2, "tempfile.mkdtemp"), (4, "os.getpid"), (5, "uuid.uuid1")]
+    assert events(run(script), "names", "make") == [
+        (2, "tempfile.mkdtemp"),
+        (4, "os.getpid"),
+        (5, "uuid.uuid1"),
+    ]
     lines = [f"names:{script}:{line}" for line in (2, 4, 5)]
     first, second = (run(script, *lines)["result"] for _ in range(2))
     assert first == second

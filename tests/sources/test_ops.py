@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from twinrun.protocol.evidence import TracedOp
+from twinrun.sources.ops import first_culprit
 
-from twinrun.diagnose.ops import first_culprit
 
-
-def op(name: str, inputs: list[str | None], outputs: list[str], line: int = 1) -> dict[str, Any]:
-    return {
-        "op": name,
-        "inputs": inputs,
-        "outputs": outputs,
-        "file": "train.py",
-        "line": line,
-        "layer": None,
-        "gradient": False,
-    }
+def op(
+    name: str, inputs: list[str | None], outputs: list[str | None], line: int = 1, *, stateful: bool = False
+) -> TracedOp:
+    return TracedOp(op=name, inputs=inputs, outputs=outputs, file="train.py", line=line, stateful=stateful)
 
 
 def test_the_first_op_with_equal_inputs_and_other_outputs_is_blamed() -> None:
@@ -31,11 +24,9 @@ def test_an_op_whose_inputs_differ_already_is_not_blamed() -> None:
 
 
 def test_an_op_that_reads_a_state_no_input_shows_is_not_blamed() -> None:
-    for name, inputs in (
-        ("RandomUniform", ["1"]),
-        ("IteratorGetNext", [None]),
-        ("ResourceGather", [None, "1"]),
-    ):
+    random = (op("RandomUniform", ["1"], [out], stateful=True) for out in ("2", "x"))
+    assert first_culprit(*([one] for one in random)) is None
+    for name, inputs in (("IteratorGetNext", [None]), ("ResourceGather", [None, "1"])):
         assert first_culprit([op(name, inputs, ["2"])], [op(name, inputs, ["x"])]) is None
 
 

@@ -6,10 +6,12 @@ import json
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
 from twinrun.options import pin_request
@@ -17,11 +19,15 @@ from twinrun.options import pin_request
 if TYPE_CHECKING:
     from twinrun.launch.doctor import Examination
     from twinrun.protocol.control import ControlState
+    from twinrun.twin.patch_table import Row
 
 _WIDTH = 110
 
 
 @click.command(cls=RunningVerb)
+@click.option(
+    "--patches", is_flag=True, help="Show which functions Twinrun replaces, as found here, instead."
+)
 @shared("pin", "timeout", pin={"help": "Examine the process as this would pin it."})
 @output_options(("text", "json"), file=False)
 @program_arguments
@@ -34,8 +40,12 @@ def doctor(
     With a PROGRAM: in its own process, after its imports, its own settings and its first training step.
     Without: in a bare process of this machine. Exits 2 when --pin=strict requests what is not there.
     """
-    from twinrun.launch.doctor import examine_machine, examine_program
+    from twinrun.launch.doctor import examine_machine, examine_patches, examine_program
 
+    if given["patches"]:
+        rows = examine_patches()
+        click.echo(msgspec.json.encode(rows) if output_format == "json" else "\n".join(patches_as_text(rows)))
+        return
     request = pin_request(given["pin"])
     if program or module:
         found = examine_program(the_program(program, module), request, given["timeout"])
@@ -46,6 +56,22 @@ def doctor(
     else:
         click.echo("\n".join(as_text(found)))
     ctx.exit(found.exit_code)
+
+
+def patches_as_text(rows: list[Row]) -> Iterator[str]:
+    for owner, together in groupby(rows, lambda row: row.owner):
+        yield f"{owner}"
+        for row in together:
+            yield f"  {row.status:<9}  {row.place}"
+            needed = f"needed for the {' and the '.join(row.needed_for)}; tested with {row.tested_on}"
+            yield from textwrap.wrap(
+                f"{row.reason} ({needed})", _WIDTH, initial_indent=" " * 13, subsequent_indent=" " * 13
+            )
+            if row.status == "missing":
+                yield f"             {row.why}"
+        yield ""
+    found = sum(row.status == "installed" for row in rows)
+    yield f"{found} of {len(rows)} points are installed"
 
 
 def as_text(found: Examination) -> Iterator[str]:

@@ -20,7 +20,7 @@ from twinrun.options import OPTIONS, Option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 WHICH_PROGRAM = "twinrun check train.py --epochs 2, or twinrun check -m package.train"
-_PART = r"(\d+|strict|(seed|device|threads|allow|only)=[^,\s]+)"
+_PART = r"(\d+|strict|(seed|device|threads|allow|only|leave-out)=[^,\s]+)"
 _PIN = re.compile(f"^{_PART}(,{_PART})*$")
 
 

@@ -15,7 +15,7 @@ def finding_of(suspect: Suspect, proof: str, *, confirmed: bool) -> Finding:
     """`proof` is what an experiment showed, or why none did."""
     return finding(
         suspect.code,
-        suspect.message if confirmed else f"likely: {suspect.message}",
+        suspect.message,
         file=relative(suspect.file) if suspect.file else None,
         line=suspect.line,
         confirmed=confirmed,

@@ -24,6 +24,9 @@ class Framework:
     sources: Sequence[Source] = ()
     points: Sequence[Point] = ()  # by which steps are seen
     import_draws: int = 0  # words that importing it draws from Python's random
+    shufflers: tuple[
+        str, ...
+    ] = ()  # how functions end that shuffle what they are given, and take a seed for it
     packages: tuple[str, ...] = ()  # distributions whose versions belong to the environment
     # Exceptions that speak of something that twins share: a file, a port, a device, memory.
     resource_errors: tuple[str, ...] = ()

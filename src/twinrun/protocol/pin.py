@@ -14,14 +14,15 @@ _FORMS = "--pin, --pin=7, --pin=7,strict, --pin=device=cpu, --pin=threads=1, --p
 
 
 class PinRequest(msgspec.Struct, frozen=True):
-    """`only` names the controls to apply, and no others; None means all of them. `threads` is the number of
-    threads to compute with; None keeps what the machine or OMP_NUM_THREADS gives, but makes it explicit."""
+    """`only` names the controls to apply, and no others; None means all of them but those in `leave_out`. `threads` is
+    the number of threads to compute with; None keeps what the machine or OMP_NUM_THREADS gives, but makes it explicit."""
 
     seed: int = 42
     strict: bool = False
     device: str | None = None
     allow: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
+    leave_out: tuple[str, ...] = ()
     threads: int | None = None
 
     @staticmethod
@@ -34,17 +35,11 @@ class PinRequest(msgspec.Struct, frozen=True):
         return request
 
     def wants(self, control: str) -> bool:
-        return self.only is None or control in self.only
+        return (self.only is None or control in self.only) and control not in self.leave_out
 
     def without(self, control: str) -> PinRequest:
         """The same request, less one control."""
-        if self.only is not None:
-            kept = self.only
-        else:
-            from twinrun.protocol.registry import controls
-
-            kept = tuple(each.name for each in controls())
-        return replace(self, only=tuple(name for name in kept if name != control))
+        return replace(self, leave_out=(*self.leave_out, control))
 
     def __str__(self) -> str:
         """As it would be written after `--pin=`."""
@@ -59,6 +54,8 @@ class PinRequest(msgspec.Struct, frozen=True):
             parts.append(f"allow={'+'.join(self.allow)}")
         if self.only is not None:
             parts.append(f"only={'+'.join(self.only)}")
+        if self.leave_out:
+            parts.append(f"leave-out={'+'.join(self.leave_out)}")
         return ",".join(parts)
 
 
@@ -78,9 +75,9 @@ def _with_part(request: PinRequest, part: str) -> PinRequest:
     if name == "allow" and value:
         return replace(request, allow=(*request.allow, *(_code(code) for code in value.split("+"))))
     if name == "only" and value:
-        return replace(
-            request, only=(*(request.only or ()), *(_control(control) for control in value.split("+")))
-        )
+        return replace(request, only=(*(request.only or ()), *_names(value)))
+    if name == "leave-out" and value:
+        return replace(request, leave_out=(*request.leave_out, *_names(value)))
     raise UsageError(f"invalid value for --pin: {part!r}", hint=f"write {_FORMS}")
 
 
@@ -114,11 +111,5 @@ def _code(text: str) -> str:
     return code
 
 
-def _control(text: str) -> str:
-    from twinrun.protocol.registry import controls
-
-    name = text.strip()
-    known = [each.name for each in controls()]
-    if name not in known:
-        raise UsageError(f"unknown control {name!r}", hint=f"the controls are {', '.join(known)}")
-    return name
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split("+"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from twinrun.errors import BrokenPlugin, UsageError
 from twinrun.protocol.control import Control
+from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.source import Source
 from twinrun.protocol.variation import Variation
 
@@ -77,6 +78,16 @@ def source(name: str) -> Source:
 
 def controls() -> tuple[Control, ...]:
     return tuple(control for each in sources() for control in each.controls)
+
+
+def parse_pin(text: str) -> PinRequest:
+    """`--pin`'s value, with the names of controls checked."""
+    request = PinRequest.parse(text)
+    known = [control.name for control in controls()]
+    for name in (*(request.only or ()), *request.leave_out):
+        if name not in known:
+            raise UsageError(f"unknown control {name!r}", hint=f"the controls are {', '.join(known)}")
+    return request
 
 
 def variations() -> dict[str, tuple[Source, Variation]]:

@@ -13,6 +13,7 @@ from twinrun.protocol.source import Source
 from twinrun.protocol.suspect import Suspect, Weight
 
 _TOO_LATE, _HOST_DRAW, _RACE_IN_INPUT, _RACE = "TW106", "TW204", "TW205", "TW403"
+_SHUFFLED = "TW201"
 # Codes that say where a draw was made, and so what is wrong with it even where its stream is seeded.
 _BY_PLACE = (_TOO_LATE, _HOST_DRAW, _RACE_IN_INPUT, _RACE)
 LIBRARY = -3  # a library's draws are suspected after the program's own
@@ -36,6 +37,8 @@ class StreamSource(Source):
 
     def code_for(self, evidence: Evidence, event: Event) -> str:
         """The code for a draw that its seed does not come too late for."""
+        if _by_shuffler(event):
+            return _SHUFFLED
         if self.on_host:
             if event.context in ("py_function", "generator"):
                 return _HOST_DRAW
@@ -129,6 +132,8 @@ class StreamSource(Source):
         if seeded and code not in _BY_PLACE:
             return f"{drawn(first)} gave different values in each run, though its stream is seeded"
         more = f" (and at {others} more place{'s' if others > 1 else ''})" if others else ""
+        if code == _SHUFFLED and code != self.code:
+            return f"{first.entry} shuffles without a seed{more}"
         return f"{_message_by_place(code, first) or self.message(code, first)}{more}"
 
     def _reseeded(self, evidence: Evidence) -> Iterator[Suspect]:
@@ -195,6 +200,15 @@ def _draws_from(stream: str, evidence: Evidence) -> list[Pair]:
         if isinstance(source, StreamSource) and source.stream == stream
         for pair in evidence.of(source.name, source.draw_action)
     ]
+
+
+def _by_shuffler(event: Event) -> bool:
+    """Drawn by a function of a framework that shuffles what it is given, and takes a seed for it."""
+    return any(
+        event.via == framework.module and event.entry.endswith(framework.shufflers)
+        for framework in frameworks()
+        if framework.shufflers
+    )
 
 
 def _message_by_place(code: str, event: Event) -> str:

@@ -12,7 +12,7 @@ from twinrun.errors import CannotPin
 from twinrun.findings.finding import Finding
 from twinrun.protocol.control import ControlState, Undo
 from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.registry import controls
+from twinrun.protocol.registry import controls, parse_pin
 from twinrun.twin.callers import user_site
 from twinrun.twin.pinning import apply, pin_now_and_later, watch_seeding
 from twinrun.twin.pins import Pins
@@ -57,7 +57,7 @@ def pin(
     """Pin every source of randomness that a running process can pin, and read it back. Call it first.
 
     What could not be pinned is reported in a warning and in the report; with `strict` it is an error."""
-    request = PinRequest.parse(_written(seed, strict, device, allow))
+    request = parse_pin(_written(seed, strict, device, allow))
     pins = current().pins
     if pins.launched and pins.request is not None:
         return _already_pinned(pins, request)
@@ -73,7 +73,7 @@ def pinned(
     pins = current().pins
     outer = pins.snapshot()
     pins.undo.clear()
-    request, left_off = _as_allowed(PinRequest.parse(_written(seed, strict, device, allow)))
+    request, left_off = _as_allowed(parse_pin(_written(seed, strict, device, allow)))
     unwanted = [each for each in outer.undo if not request.wants(each[0])]
     report: PinReport | None = None
     try:

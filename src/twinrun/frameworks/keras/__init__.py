@@ -13,6 +13,8 @@ from twinrun.protocol.point import Point
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
 
+SHUFFLERS = ("split_dataset", "dataset_from_directory", "dataset_from_array")
+
 
 class Keras(Framework):
     name = "Keras"
@@ -20,6 +22,7 @@ class Keras(Framework):
     sources = SOURCES
     points = POINTS
     packages = ("keras",)
+    shufflers = SHUFFLERS
 
     def attach(self, recorder: Recorder) -> Sequence[Point]:
         import keras

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from twinrun.frameworks.keras import SHUFFLERS
 from twinrun.frameworks.keras.patches import training_points
 from twinrun.frameworks.protocol import Framework
 
@@ -12,6 +13,7 @@ class TfKeras(Framework):
     name = "tf_keras"
     module = "tf_keras"
     packages = ("tf_keras",)
+    shufflers = SHUFFLERS
     points = training_points(
         {
             "train function": "tf_keras.src.engine.training:Model.make_train_function",

@@ -24,8 +24,7 @@ from twinrun.twin.callers import caller, conventions
 from twinrun.twin.pins import user_place
 from twinrun.twin.session import current
 
-_STAGES = ("map", "interleave", "batch", "padded_batch", "ragged_batch", "map_with_legacy_function")
-_ALWAYS_THERE = ("map", "interleave", "batch")
+_STAGES = ("map", "interleave", "batch")
 _ORDER_OPTIONS = ("deterministic", "experimental_deterministic")
 _HOST = ("parallel-map", "host-function")
 # What parallel calls of a stage race for.
@@ -221,12 +220,7 @@ class ParallelMap(Source):
     controls = (_ORDER,)
     points = (
         *(
-            tf_point(
-                f"data.ops.dataset_ops:DatasetV2.{name}",
-                _stage(name),
-                "to see what runs in parallel",
-                optional=name not in _ALWAYS_THERE,
-            )
+            tf_point(f"data.ops.dataset_ops:DatasetV2.{name}", _stage(name), "to see what runs in parallel")
             for name in _STAGES
         ),
         tf_point("data.ops.options:Options.__setattr__", _options, "to see the line that gives up the order"),
