@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,31 @@ def test_a_fix_that_contradicts_an_earlier_one_is_left_out() -> None:
     assert combined("x = f()\n", [first, second]) == "x = h()\n"
 
 
+def test_a_parenthesis_that_two_fixes_add_at_one_place_is_added_twice() -> None:
+    source = "import os\n\nfor name in set(os.listdir('d')):\n    read(name)\n"
+    fixes = [fix for code in ("TW301", "TW302") if (fix := propose(code, "a.py", 3, source))]
+    assert "for name in sorted(set(sorted(os.listdir('d')))):" in combined(source, fixes)
+
+
+def test_an_import_that_two_fixes_need_is_added_once() -> None:
+    source = "import os\n\na = hash(x)\nb = hash(y)\n"
+    fixes = [fix for line in (3, 4) if (fix := propose("TW301", "a.py", line, source))]
+    assert combined(source, fixes) == (
+        "import zlib\nimport os\n\na = zlib.crc32(str(x).encode())\nb = zlib.crc32(str(y).encode())\n"
+    )
+
+
+def test_a_call_in_an_f_string_is_fixed() -> None:
+    source = "import os\n\nprint(f'{os.listdir(folder)}')\n"
+    fix = propose("TW302", "a.py", 3, source)
+    assert fix is not None and fix.after == "print(f'{sorted(os.listdir(folder))}')"
+
+
+def test_nothing_heavy_is_imported_until_a_fix_is_made() -> None:
+    program = "import sys, twinrun.findings.fixes; sys.exit('libcst' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
 def test_fixes_of_several_files_make_one_patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     sources = {"a.py": "import os\nx = os.listdir('a')\n", "lib/b.py": "import os\ny = os.listdir('b')\n"}
@@ -178,6 +204,11 @@ def texts_and_edits(draw: st.DrawFn) -> tuple[str, list[Edit]]:
     cuts = sorted(draw(st.sets(st.integers(0, len(text)), max_size=6)))
     pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
     return text, [Edit(start, end, draw(st.text(alphabet="xy\n", max_size=5))) for start, end in pairs]
+
+
+@given(st.text(alphabet="ab(), \n\r", max_size=60), st.text(alphabet="ab(), \n\r", max_size=60))
+def test_the_edits_between_two_texts_turn_one_into_the_other(before: str, after: str) -> None:
+    assert apply(before, edits_between(before, after)) == after
 
 
 @given(texts_and_edits())

@@ -145,6 +145,18 @@ def test_a_set_in_an_attribute_is_sorted_where_it_is_run_through() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "more", ["names = names | {'c'}", "others = names | {'c'}\n        names = others | {'d'}"]
+)
+def test_a_set_that_is_made_from_itself_is_sorted(more: str) -> None:
+    source = f"""
+        names = {{"b", "a"}}
+        {more}
+        index = list(names)
+    """
+    assert fixed("TW301", source, "list", safe=True).endswith("index = sorted(names)\n")
+
+
 def test_a_set_that_grows_is_not_known_to_be_sortable() -> None:
     source = """
         names = {"b", "a"}

@@ -154,6 +154,19 @@ def test_a_seed_call_without_a_number_goes_where_a_seed_was_set() -> None:
     )
 
 
+def test_the_comment_above_a_seed_call_without_a_number_stays() -> None:
+    source = """
+        import random
+        random.seed(1)
+        if again:
+            start()
+            # another order
+            random.seed()
+        stop()
+    """
+    assert fixed("TW101", source, "seed()", safe=True) == program(source).replace("    random.seed()\n", "")
+
+
 def test_a_seed_call_without_a_number_that_stands_alone_leaves_its_place_to_pass() -> None:
     source = """
         import random
@@ -310,6 +323,30 @@ def test_late_seed_calls_move_up_behind_the_imports_wherever_the_finding_stands(
         x = np.random.rand(10)
 
         model.fit(x, x)
+        """
+    )
+
+
+def test_a_late_seed_call_takes_its_comment_along() -> None:
+    source = """
+        import keras
+
+        model = build()
+
+        # The same in every run.
+        keras.utils.set_random_seed(1)
+        model.fit()
+    """
+    assert fixed("TW106", source, "build()", safe=True) == program(
+        """
+        import keras
+
+        # The same in every run.
+        keras.utils.set_random_seed(1)
+
+        model = build()
+
+        model.fit()
         """
     )
 

@@ -67,7 +67,9 @@ def test_only_a_program_that_reads_the_time_of_day_gets_another(found: Event, wh
 def stage(deterministic: bool | None, *uses: Use) -> Event:
     from twinrun.frameworks.tensorflow.sources.parallel_map import Stage
 
-    return event("parallel-map", "stage", "Dataset.map(f)", Stage(deterministic=deterministic, uses=list(uses)))
+    return event(
+        "parallel-map", "stage", "Dataset.map(f)", Stage(deterministic=deterministic, uses=list(uses))
+    )
 
 
 @pytest.mark.parametrize(

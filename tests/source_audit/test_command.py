@@ -84,7 +84,8 @@ def test_what_the_datasets_have_to_say_is_put_together_with_what_the_source_says
 ) -> None:
     from twinrun.cli.audit import audit as verb
     from twinrun.findings.catalogue import finding
-    from twinrun.launch import audit_run as datasets
+    from twinrun.launch import audit_run
+    from twinrun.source_audit.audit_result import DatasetsAudit
 
     monkeypatch.chdir(here)
     seen = [
@@ -93,11 +94,11 @@ def test_what_the_datasets_have_to_say_is_put_together_with_what_the_source_says
     ]
     asked: list[object] = []
 
-    def audit_datasets(program: str, args: tuple[str, ...], *, module: bool) -> datasets.DatasetsAudit | None:
+    def audit_datasets(program: str, args: tuple[str, ...], *, module: bool) -> DatasetsAudit | None:
         asked.append((program, args, module))
-        return datasets.DatasetsAudit(tuple(seen)) if program == "guilty.py" else None
+        return DatasetsAudit(tuple(seen)) if program == "guilty.py" else None
 
-    monkeypatch.setattr(datasets, "audit_datasets", audit_datasets)
+    monkeypatch.setattr(audit_run, "audit_datasets", audit_datasets)
     ran = CliRunner().invoke(verb, ["--output-format", "json", "guilty.py", "--epochs", "2"])
     document = json.loads(ran.stdout)
     assert asked == [("guilty.py", ("--epochs", "2"), False)]
@@ -141,9 +142,8 @@ def test_the_datasets_of_a_running_program_are_looked_at_and_it_goes_no_further_
 
 def test_what_was_seen_as_the_program_ran_is_silenced_in_the_source_too(here: Path) -> None:
     from twinrun.findings.catalogue import finding
-    from twinrun.launch.audit_run import DatasetsAudit
     from twinrun.source_audit.audit import audit_source
-    from twinrun.source_audit.audit_result import audit_result
+    from twinrun.source_audit.audit_result import DatasetsAudit, audit_result
 
     text = (here / "guilty.py").read_text()
     (here / "guilty.py").write_text(
@@ -157,10 +157,9 @@ def test_what_was_seen_as_the_program_ran_is_silenced_in_the_source_too(here: Pa
 
 
 def test_an_input_that_could_not_be_audited_is_undecided_and_never_clean(here: Path) -> None:
-    from twinrun.launch.audit_run import DatasetsAudit
     from twinrun.render.audit_text import as_text
     from twinrun.source_audit.audit import audit_source
-    from twinrun.source_audit.audit_result import audit_result
+    from twinrun.source_audit.audit_result import DatasetsAudit, audit_result
 
     source = audit_source([here / "clean.py"])
     failed = audit_result("clean.py", source, DatasetsAudit(failures=("an input: no",)))

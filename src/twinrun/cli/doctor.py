@@ -44,7 +44,9 @@ def doctor(
 
     if given["patches"]:
         rows = examine_patches()
-        click.echo(msgspec.json.encode(rows) if output_format == "json" else "\n".join(patches_as_text(rows)))
+        document = {"schema": "twinrun/patches/1", "patches": msgspec.to_builtins(rows)}
+        as_json = output_format == "json"
+        click.echo(json.dumps(document, indent=1) if as_json else "\n".join(patches_as_text(rows)))
         return
     request = pin_request(given["pin"])
     if program or module:
@@ -59,19 +61,23 @@ def doctor(
 
 
 def patches_as_text(rows: list[Row]) -> Iterator[str]:
-    for owner, together in groupby(rows, lambda row: row.owner):
-        yield f"{owner}"
-        for row in together:
-            yield f"  {row.status:<9}  {row.place}"
-            needed = f"needed for the {' and the '.join(row.needed_for)}; tested with {row.tested_on}"
-            yield from textwrap.wrap(
-                f"{row.reason} ({needed})", _WIDTH, initial_indent=" " * 13, subsequent_indent=" " * 13
-            )
-            if row.status == "missing":
-                yield f"             {row.why}"
+    """The patch table: points of one owner together, and those for the same reason under it."""
+    for owner, of_owner in groupby(rows, lambda row: row.owner):
+        yield owner
+        for why, together in groupby(of_owner, _purpose):
+            yield from textwrap.wrap(why, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+            for row in together:
+                status = "not in this release" if row.optional and row.status == "missing" else row.status
+                missing = f": {row.why}" if row.status == "missing" and not row.optional else ""
+                yield f"    {row.place} {status}{missing}"
         yield ""
     found = sum(row.status == "installed" for row in rows)
-    yield f"{found} of {len(rows)} points are installed"
+    missing_points = sum(row.status == "missing" and not row.optional for row in rows)
+    yield f"{found} points are installed, {missing_points} are missing"
+
+
+def _purpose(row: Row) -> str:
+    return f"{row.reason} (for: {', '.join(row.needed_for)}; tested with {row.tested_on})"
 
 
 def as_text(found: Examination) -> Iterator[str]:

@@ -22,6 +22,9 @@ def explain(code: str | None, output_format: str) -> None:
 
     CODE is a code (TW203) or a name (random-op-in-parallel-map). Without one, all codes are listed.
     """
+    from twinrun.protocol.registry import sources
+
+    sources()  # registers the codes that come from other packages
     if output_format == "json":
         document = {"schema": SCHEMA, "codes": [_as_json(entry) for entry in _chosen(code)]}
         if code is not None:

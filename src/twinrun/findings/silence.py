@@ -11,6 +11,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 
 from twinrun.errors import UnknownCode
 from twinrun.findings.catalogue import lookup
@@ -70,13 +71,11 @@ def sift(findings: Iterable[Finding], source_of: Callable[[str], str | None]) ->
     """
     kept: list[Finding] = []
     taken_out: list[tuple[Finding, str]] = []
-    sources: dict[str, str | None] = {}
+    read = cache(source_of)
     for each in findings:
         lines: list[str] = []
         if each.file is not None and each.line is not None:
-            if each.file not in sources:
-                sources[each.file] = source_of(each.file)
-            lines = lines_that_silence(sources[each.file] or "", each.line)
+            lines = lines_that_silence(read(each.file) or "", each.line)
         reason = next((reason for text in lines if (reason := silenced(each.code, text))), None)
         if reason is not None:
             taken_out.append((each, reason))

@@ -1,4 +1,4 @@
-"""Marks functions that AutoGraph must leave alone when they are called inside a tf.function."""
+"""Marks functions that AutoGraph must not convert when they are called inside a tf.function."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def unconverted(function: Function) -> Function:
-    """AutoGraph calls what carries this attribute as it is. Setting it does not import TensorFlow."""
+    """AutoGraph calls a function with this attribute as it is. Setting it does not import TensorFlow."""
     function.autograph_info__ = {}  # type: ignore[attr-defined]
     return function

@@ -1,8 +1,7 @@
 """Which line of the user's code built a dataset, a stage inside a function, or an op.
 
-A dataset that is built eagerly leaves no trace of its builder in its graph, so `note_sites()` notes the
-caller on the Python object, which the graph never sees. What is built inside a traced function has a
-traceback of its own.
+A dataset built eagerly leaves no trace of its builder in its graph, so `note_sites()` stores the caller on the
+Python object, which the graph never sees. What is built inside a traced function has a traceback of its own.
 """
 
 from __future__ import annotations
@@ -10,10 +9,14 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from twinrun.twin.callers import is_users
+
+__all__ = ["Site", "is_users"]
 
 _SITE = "_twinrun_site"
 _WRAPPERS = {"__init__", "error_handler", "new_func", "noted", "op_dispatch_handler", "wrapper", "<lambda>"}
@@ -33,23 +36,23 @@ class Site:
 
 
 def shown_file(file: str) -> str:
-    """A path as the user would write it: relative to here when it lies here."""
+    """A path as the user would write it: relative to the working directory when it is below it."""
     here = os.getcwd() + os.sep  # noqa: PTH109 - for every line that is shown
     return file.removeprefix(here)
 
 
 def note_sites() -> None:
-    """From now on every dataset object remembers the line that built it. Does nothing when it is on already.
+    """From now on every dataset object remembers the line that built it. Calling it again does nothing.
 
-    All dataset classes pass through one constructor, so this is the only place to stand. It reads the stack
-    and sets one Python attribute: no op is made, no seed is taken.
+    All dataset classes pass through one constructor, which is patched. The patch reads the stack and sets one
+    Python attribute; it creates no op and takes no seed.
     """
     global _original
     if _original is not None:
         return
     from tensorflow.python.data.ops import dataset_ops
 
-    from twinrun.pipelines.captured import remember
+    from twinrun.pipelines.lifted_graph import remember
 
     original = dataset_ops.DatasetV2.__init__
 
@@ -60,44 +63,24 @@ def note_sites() -> None:
         if site is not None:
             setattr(self, _SITE, site)
 
-    noted.__wrapped__ = original  # type: ignore[attr-defined]
     dataset_ops.DatasetV2.__init__ = noted
     _original = original
 
 
 def forget_sites() -> None:
-    """Undo `note_sites`. Datasets built in between keep what they know."""
+    """Undo `note_sites`. Datasets built in between keep their sites."""
     global _original
-    if _original is None:
-        return
-    from tensorflow.python.data.ops import dataset_ops
+    if _original is not None:
+        from tensorflow.python.data.ops import dataset_ops
 
-    if getattr(dataset_ops.DatasetV2.__init__, "__wrapped__", None) is _original:
         dataset_ops.DatasetV2.__init__ = _original
-    _original = None
-
-
-def noting() -> bool:
-    return _original is not None
+        _original = None
 
 
 def calling_site() -> Site | None:
     """The nearest frame of the user's code on this stack, and the library function that it called."""
-    inner = None
-    frame = sys._getframe(1)
-    while frame is not None:
-        if is_users(frame.f_code.co_filename):
-            return Site(frame.f_code.co_filename, frame.f_lineno, inner)
-        if frame.f_code.co_name not in _WRAPPERS:
-            inner = frame.f_code.co_name
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
-
-
-def dataset_site(dataset: Any) -> Site | None:
-    """The line that built this dataset object, if it was noted."""
-    site = getattr(dataset, _SITE, None)
-    return site if isinstance(site, Site) else None
+    stack = traceback.walk_stack(sys._getframe(1))
+    return _nearest((frame.f_code.co_filename, line, frame.f_code.co_name) for frame, line in stack)
 
 
 def op_site(op: Any) -> Site | None:
@@ -106,13 +89,23 @@ def op_site(op: Any) -> Site | None:
         frames = list(op.traceback)
     except (AttributeError, TypeError):
         return None
+    return _nearest((frame.filename, frame.lineno, frame.name) for frame in reversed(frames))
+
+
+def _nearest(frames: Iterable[tuple[str, int, str]]) -> Site | None:
+    """The first of these (file, line, function) that is the user's."""
     call = None
-    for frame in reversed(frames):
-        if is_users(frame.filename):
-            return Site(frame.filename, frame.lineno, call)
-        if frame.name not in _WRAPPERS:
-            call = frame.name
+    for file, line, function in frames:
+        if is_users(file):
+            return Site(file, line, call)
+        if function not in _WRAPPERS:
+            call = function
     return None
+
+
+def dataset_site(dataset: Any) -> Site | None:
+    """The line that built this dataset object, if it was noted."""
+    return getattr(dataset, _SITE, None)
 
 
 def callable_site(function: Any) -> Site | None:

@@ -1,7 +1,7 @@
 """The audit of a real input pipeline: each stage's order and randomness, and findings at the user's lines.
 
-The graph says how every stage runs; nothing is iterated. What the graph cannot say is `unknown`, never a
-guess.
+The dataset's graph shows how every stage runs; nothing is iterated. What the graph does not show is `unknown`,
+never guessed.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from twinrun.findings.finding import Finding
+from twinrun.pipelines.audit_tables import as_html, as_text
 from twinrun.pipelines.autograph import unconverted
-from twinrun.pipelines.draw import as_html, as_text
-from twinrun.pipelines.judge import Circumstances, judged
+from twinrun.pipelines.classify_stages import Conditions, classified
 from twinrun.pipelines.pipeline_rules import findings_of
 from twinrun.pipelines.pipeline_stages import Stage, read
 
 
 @dataclass(frozen=True)
 class DataAudit:
-    """What was found in one input: its stages, sources first, and findings. Printing it draws the list."""
+    """What was found in one input: its stages, sources first, and findings. `str()` gives a table."""
 
     stages: tuple[Stage, ...]
     findings: tuple[Finding, ...]
@@ -43,9 +43,9 @@ def audit(
 ) -> DataAudit:
     """Audit a tf.data dataset, or anything else that Keras trains on: arrays, generators, loaders, layers.
 
-    `shuffle` is what `fit` will be told about arrays and PyDatasets; `workers` and `use_multiprocessing` what
-    tf_keras' `fit` will be told about a Sequence (a PyDataset of Keras 3 knows its own). `resumes`: the
-    program continues interrupted runs, so that an order that is not restored becomes a finding (TW207).
+    `shuffle` is what `fit` will be given for arrays and PyDatasets; `workers` and `use_multiprocessing` what
+    tf_keras' `fit` will be given for a Sequence (a PyDataset of Keras 3 has its own). `resumes`: the program
+    continues interrupted runs, so that an order that is not restored becomes a finding (TW207).
     """
     from tensorflow.python.data.ops import dataset_ops
 
@@ -60,6 +60,6 @@ def audit(
 def audit_dataset(dataset: Any, *, resumes: bool = False) -> DataAudit:
     """Audit a tf.data dataset."""
     pipeline = read(dataset)
-    circumstances = Circumstances.now(dataset, resumes=resumes)
-    stages = judged(pipeline, circumstances)
-    return DataAudit(stages, findings_of(stages, pipeline, circumstances))
+    conditions = Conditions.now(dataset, resumes=resumes)
+    stages = classified(pipeline, conditions)
+    return DataAudit(stages, findings_of(stages, pipeline, conditions))

@@ -1,120 +1,64 @@
-"""Every dataset op Twinrun knows: the word a user has for it, and how it can run."""
+"""Every dataset op Twinrun knows: what tf.data calls it, and which of them run several calls at once."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+_KNOWN = """
+    AssertCardinality AssertNext AutoShard Batch BatchV2 CSV CSVV2 Cache CacheV2 Concatenate DenseToSparseBatch
+    DirectedInterleave ExperimentalAssertNext ExperimentalGroupByReducer Filter Finalize FixedLengthRecord
+    FixedLengthRecordV2 FlatMap Generator GlobalShuffle GroupByReducer GroupByWindow IgnoreErrors Interleave
+    LegacyParallelInterleaveV2 List Load Map MapAndBatch MatchingFiles MaxIntraOpParallelism Model Options PaddedBatch
+    PaddedBatchV2 ParallelBatch ParallelFilter ParallelInterleave ParallelInterleaveV2 ParallelInterleaveV3
+    ParallelInterleaveV4 ParallelMap ParallelMapV2 ParseExample ParseExampleV2 Prefetch PrivateThreadPool Random RandomV2
+    Range Rebatch RebatchV2 Repeat Scan Shard Shuffle ShuffleAndRepeat ShuffleAndRepeatV2 ShuffleV2 ShuffleV3 Skip
+    SnapshotV2 SparseTensorSlice Sql TFRecord TFRecordV2 Take TakeWhile Tensor TensorSlice TextLine Unbatch Unique Window
+    Zip
+"""
+# Ops whose name is not the one of the tf.data method.
+_METHODS = {
+    "AutoShard": "shard",
+    "DirectedInterleave": "choose_from_datasets",
+    "Finalize": "options",
+    "FixedLengthRecord": "fixed_length_records",
+    "Generator": "from_generator",
+    "LegacyParallelInterleave": "parallel_interleave",
+    "List": "from_list",
+    "MatchingFiles": "list_files",
+    "MaxIntraOpParallelism": "options",
+    "Model": "options",
+    "PrivateThreadPool": "options",
+    "SparseTensorSlice": "from_sparse_tensor_slices",
+    "TFRecord": "tfrecords",
+    "Tensor": "from_tensors",
+    "TensorSlice": "from_tensor_slices",
+    "TextLine": "text_lines",
+}
+_NUM_PARALLEL_CALLS = re.compile(r"Parallel(Batch|Filter|Map|Interleave)Dataset|MapAndBatch|ParseExample")
+_OTHER_PARALLELISM = {"ParallelInterleaveDataset": "", "LegacyParallelInterleaveDatasetV2": "cycle_length"}
 
 
-@dataclass(frozen=True)
-class Kind:
-    """`parallel`: the op's argument that says how many calls run at once ('' when it always runs several)."""
-
-    word: str
-    source: bool = False
-    parallel: str | None = None
-    functions: tuple[str, ...] = ()
-
-
-def _kinds() -> dict[str, Kind]:
-    plain = {
-        "batch": ("BatchDataset", "BatchDatasetV2"),
-        "cache": ("CacheDataset", "CacheDatasetV2"),
-        "concatenate": ("ConcatenateDataset",),
-        "choose_from_datasets": ("DirectedInterleaveDataset",),
-        "dense_to_sparse_batch": ("DenseToSparseBatchDataset",),
-        "assert_cardinality": ("AssertCardinalityDataset",),
-        "assert_next": ("AssertNextDataset", "ExperimentalAssertNextDataset"),
-        "global_shuffle": ("GlobalShuffleDataset",),
-        "ignore_errors": ("IgnoreErrorsDataset",),
-        "options": (
-            "OptionsDataset",
-            "FinalizeDataset",
-            "MaxIntraOpParallelismDataset",
-            "PrivateThreadPoolDataset",
-            "ModelDataset",
-        ),
-        "padded_batch": ("PaddedBatchDataset", "PaddedBatchDatasetV2"),
-        "prefetch": ("PrefetchDataset",),
-        "rebatch": ("RebatchDataset", "RebatchDatasetV2"),
-        "repeat": ("RepeatDataset",),
-        "shard": ("ShardDataset", "AutoShardDataset"),
-        "shuffle": ("ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3"),
-        "shuffle_and_repeat": ("ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2"),
-        "skip": ("SkipDataset",),
-        "take": ("TakeDataset",),
-        "unbatch": ("UnbatchDataset",),
-        "unique": ("UniqueDataset",),
-        "window": ("WindowDataset",),
-        "zip": ("ZipDataset",),
-    }
-    sources = {
-        "csv": ("CSVDataset", "CSVDatasetV2"),
-        "fixed_length_records": ("FixedLengthRecordDataset", "FixedLengthRecordDatasetV2"),
-        "from_list": ("ListDataset",),
-        "from_sparse_tensor_slices": ("SparseTensorSliceDataset",),
-        "from_tensor_slices": ("TensorSliceDataset",),
-        "from_tensors": ("TensorDataset",),
-        "list_files": ("MatchingFilesDataset",),
-        "random": ("RandomDataset", "RandomDatasetV2"),
-        "range": ("RangeDataset",),
-        "sql": ("SqlDataset",),
-        "text_lines": ("TextLineDataset",),
-        "tfrecords": ("TFRecordDataset", "TFRecordDatasetV2"),
-    }
-    table = {op: Kind(word) for word, ops in plain.items() for op in ops}
-    table |= {op: Kind(word, source=True) for word, ops in sources.items() for op in ops}
-    calls = "num_parallel_calls"
-    table |= {
-        "ParallelBatchDataset": Kind("batch", parallel=calls),
-        "FilterDataset": Kind("filter", functions=("predicate",)),
-        "ParallelFilterDataset": Kind("filter", parallel=calls, functions=("predicate",)),
-        "FlatMapDataset": Kind("flat_map", functions=("f",)),
-        "GeneratorDataset": Kind(
-            "from_generator", source=True, functions=("init_func", "next_func", "finalize_func")
-        ),
-        "GroupByReducerDataset": Kind(
-            "group_by_reducer", functions=("key_func", "init_func", "reduce_func", "finalize_func")
-        ),
-        "ExperimentalGroupByReducerDataset": Kind(
-            "group_by_reducer", functions=("key_func", "init_func", "reduce_func", "finalize_func")
-        ),
-        "GroupByWindowDataset": Kind(
-            "group_by_window", functions=("key_func", "reduce_func", "window_size_func")
-        ),
-        "InterleaveDataset": Kind("interleave", functions=("f",)),
-        "ParallelInterleaveDataset": Kind("interleave", parallel="", functions=("f",)),
-        "ParallelInterleaveDatasetV2": Kind("interleave", parallel=calls, functions=("f",)),
-        "ParallelInterleaveDatasetV3": Kind("interleave", parallel=calls, functions=("f",)),
-        "ParallelInterleaveDatasetV4": Kind("interleave", parallel=calls, functions=("f",)),
-        "LegacyParallelInterleaveDatasetV2": Kind(
-            "parallel_interleave", parallel="cycle_length", functions=("f",)
-        ),
-        "LoadDataset": Kind("load", source=True, functions=("reader_func",)),
-        "MapAndBatchDataset": Kind("map_and_batch", parallel=calls, functions=("f",)),
-        "MapDataset": Kind("map", functions=("f",)),
-        "ParallelMapDataset": Kind("map", parallel=calls, functions=("f",)),
-        "ParallelMapDatasetV2": Kind("map", parallel=calls, functions=("f",)),
-        "ParseExampleDataset": Kind("parse_example", parallel=calls),
-        "ParseExampleDatasetV2": Kind("parse_example", parallel=calls),
-        "ScanDataset": Kind("scan", functions=("f",)),
-        "SnapshotDatasetV2": Kind("snapshot", functions=("reader_func", "shard_func")),
-        "TakeWhileDataset": Kind("take_while", functions=("predicate",)),
-    }
-    return table
+def kind_of(op_type: str) -> str:
+    """What tf.data calls a dataset op, known or not: `ParallelMapDatasetV2` is `map`, `SleepDataset` is `sleep`."""
+    name = re.sub(r"Dataset(V\d+)?$", "", op_type) or op_type
+    if name in _METHODS:
+        return _METHODS[name]
+    if op_type in KNOWN_OPS:
+        name = re.sub("^(Parallel|Experimental)", "", name)
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-KINDS = _kinds()
+def parallelism_argument(op_type: str) -> str | None:
+    """The argument with the number of calls that run at once.
+
+    '' for an op that always runs several, None for one that never does.
+    """
+    if op_type in _OTHER_PARALLELISM:
+        return _OTHER_PARALLELISM[op_type]
+    return "num_parallel_calls" if _NUM_PARALLEL_CALLS.match(op_type) else None
 
 
-def kind_of(op_type: str) -> Kind | None:
-    return KINDS.get(op_type)
-
-
-def word_of(op_type: str) -> str:
-    """A readable word for any dataset op, known or not: `SleepDataset` is `sleep`."""
-    known = KINDS.get(op_type)
-    if known is not None:
-        return known.word
-    bare = re.sub(r"Dataset(V\d+)?$", "", op_type) or op_type
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", bare).lower()
+KNOWN_OPS = frozenset(re.sub(r"(V\d)?$", r"Dataset\1", name, count=1) for name in _KNOWN.split())
+SHUFFLES = frozenset(op for op in KNOWN_OPS if "Shuffle" in op)
+RANDOM_SOURCES = frozenset({"RandomDataset", "RandomDatasetV2"})
+CACHES = frozenset({"CacheDataset", "CacheDatasetV2"})

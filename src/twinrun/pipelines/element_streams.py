@@ -1,8 +1,8 @@
-"""Host randomness by element: inside a repeatable pipeline, Python code draws from its element's generator.
+"""Python randomness by element: inside a repeatable pipeline, Python code draws from its element's generator.
 
-`element_rng(index)` is the way to ask for it. Code that draws from NumPy's or Python's global streams gets
-the element's stream there too: the functions of those modules are redirected, and the redirection acts only
-in a thread that is working on an element.
+`element_rng(index)` is the way to ask for it. Code that draws from NumPy's or Python's global streams gets the
+element's stream there too: the functions of those modules are redirected, and the redirection acts only in a thread
+that is working on an element.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from twinrun.errors import TwinrunError
 
 
 class _Working(threading.local):
-    """What this thread is working on: the element's key, and the streams that were made from it."""
+    """What this thread is working on: the element's key, and the streams made from it."""
 
     key: int | None = None
     numpy: np.random.RandomState | None = None
@@ -43,10 +43,9 @@ def element_rng(index: Any = None, *, seed: int | None = None, epoch: int = 0) -
     if key is None and seed is None:
         raise TwinrunError(
             "element_rng has no pipeline to take its seed from",
-            hint="hand the dataset to twinrun.repeatable, or write element_rng(index, seed=42, epoch=epoch)",
+            hint="pass the dataset to twinrun.repeatable, or write element_rng(index, seed=42, epoch=epoch)",
         )
-    parts = (key, seed, epoch if key is None else 0, None if index is None else int(index))
-    return np.random.Generator(np.random.Philox(key=xxhash.xxh3_128_intdigest(repr(parts).encode())))
+    return _generator(repr((key, seed, epoch if key is None else 0, None if index is None else int(index))))
 
 
 def for_each_element(function: Callable[..., Any], *, counting: bool = False) -> Callable[..., Any]:
@@ -83,12 +82,12 @@ def redirect_global_streams() -> None:
             (np.random, np.random.RandomState, _numpy_stream),
             (random, random.Random, _python_stream),
         ):
-            # By name, not by what they are bound to: a ledger of draws may have put its own in their place.
+            # By name, not by what they are bound to: the event log of draws may have wrapped them.
             for name, value in list(vars(module).items()):
                 public = hasattr(stream, name) and not name.startswith("_")
                 if public and callable(value) and not isinstance(value, type):
-                    _redirect(module, name, value, make)
-        _redirect(np.random, "default_rng", np.random.default_rng, None)
+                    _redirect(module, name, _method_of(make, name))
+        _redirect(np.random, "default_rng", functools.partial(_default_rng, np.random.default_rng))
 
 
 def restore_global_streams() -> None:
@@ -99,28 +98,13 @@ def restore_global_streams() -> None:
         _redirected.clear()
 
 
-def _redirect(module: Any, name: str, original: Any, stream: Callable[[], Any] | None) -> None:
-    if stream is None:  # default_rng() without a seed: the element's own
+def _redirect(module: Any, name: str, in_element: Callable[..., Any]) -> None:
+    """Call `in_element` in place of a module's function while this thread works on an element."""
+    original = getattr(module, name)
 
-        @functools.wraps(original)
-        def redirected(*arguments: Any, **named: Any) -> Any:
-            if (
-                _working.key is None
-                or named.get("seed") is not None
-                or (arguments and arguments[0] is not None)
-            ):
-                return original(*arguments, **named)
-            return np.random.Generator(
-                np.random.Philox(key=xxhash.xxh3_128_intdigest(f"rng/{_working.key}".encode()))
-            )
-
-    else:
-
-        @functools.wraps(original)
-        def redirected(*arguments: Any, **named: Any) -> Any:
-            if _working.key is None:
-                return original(*arguments, **named)
-            return getattr(stream(), name)(*arguments, **named)
+    @functools.wraps(original)
+    def redirected(*arguments: Any, **named: Any) -> Any:
+        return (original if _working.key is None else in_element)(*arguments, **named)
 
     redirected.__redirected__ = original  # type: ignore[attr-defined]
     del redirected.__wrapped__  # it is not the same function: nobody should look through it
@@ -128,14 +112,36 @@ def _redirect(module: Any, name: str, original: Any, stream: Callable[[], Any] |
     setattr(module, name, redirected)
 
 
+def _method_of(stream: Callable[[], Any], name: str) -> Callable[..., Any]:
+    """A method of the element's stream, which is made when it is first called."""
+
+    def method(*arguments: Any, **named: Any) -> Any:
+        return getattr(stream(), name)(*arguments, **named)
+
+    return method
+
+
+def _default_rng(original: Callable[..., Any], seed: Any = None) -> Any:
+    """Without a seed: the element's own generator."""
+    return _generator(f"rng/{_working.key}") if seed is None else original(seed)
+
+
+def _generator(name: str) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(key=_digest(name)))
+
+
 def _numpy_stream() -> np.random.RandomState:
     if _working.numpy is None:
-        seed = np.frombuffer(xxhash.xxh3_128_digest(f"numpy/{_working.key}".encode()), np.uint32)
+        seed = np.frombuffer(_digest(f"numpy/{_working.key}").to_bytes(16, "big"), np.uint32)
         _working.numpy = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed.tolist())))
     return _working.numpy
 
 
 def _python_stream() -> random.Random:
     if _working.python is None:
-        _working.python = random.Random(xxhash.xxh3_128_intdigest(f"python/{_working.key}".encode()))
+        _working.python = random.Random(_digest(f"python/{_working.key}"))
     return _working.python
+
+
+def _digest(name: str) -> int:
+    return xxhash.xxh3_128_intdigest(name.encode())

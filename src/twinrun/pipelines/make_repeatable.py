@@ -1,25 +1,24 @@
 """`repeatable`: the same pipeline, made to repeat, and still parallel.
 
-The pipeline is built again as a function of the epoch's number. Each time it is iterated, it takes the next
-number; everything that is drawn follows from (seed, epoch, element index), whoever runs first.
+The pipeline is rebuilt as a function of the epoch's number. Each time it is iterated, it takes the next number;
+every draw follows from (seed, epoch, element index), whoever runs first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twinrun.errors import UsageError
 from twinrun.pipelines.autograph import unconverted
-from twinrun.pipelines.change import Change
+from twinrun.pipelines.classify_stages import Conditions, classified
 from twinrun.pipelines.data_audit import audit_dataset
-from twinrun.pipelines.draw_keys import Pass
-from twinrun.pipelines.epoch_tail import tail_of
-from twinrun.pipelines.file_names import files_in_listing_order
-from twinrun.pipelines.function_replay import CannotRewrite
-from twinrun.pipelines.judge import Circumstances, judged
-from twinrun.pipelines.pipeline_stages import Pipeline, Stage, read
-from twinrun.pipelines.rewriter import Rewriter
+from twinrun.pipelines.listing_order import files_in_listing_order
+from twinrun.pipelines.pipeline_stages import Stage, read
+from twinrun.pipelines.rewrite_outcome import CannotRewrite, Change
+
+if TYPE_CHECKING:
+    from twinrun.pipelines.rewriter import Rewriter
 
 _MADE = "_twinrun_repeatable"
 
@@ -37,18 +36,22 @@ class Made:
 def repeatable(dataset: Any, seed: int = 42, *, start_epoch: int = 0, skip: int = 0) -> Any:
     """A dataset like `dataset` that repeats bit by bit from run to run, and is as parallel as it was.
 
-    Each iteration is one epoch: epochs differ from one another and repeat across runs. `start_epoch` is the
-    number of the first one, and `skip` how many of its elements were already used: so a restarted run sees
-    what it would have seen. `changes(ds)` lists what was changed. Raises `CannotRewrite`, with the stage and
-    the reason, when it cannot be done.
+    Each iteration is one epoch: epochs differ from one another and repeat across runs. `start_epoch` is the number of
+    the first one, and `skip` how many of its elements were already used, so that a restarted run gets what it would
+    have got. `changes(ds)` lists what was changed. Raises `CannotRewrite`, with the stage and the reason, when it cannot
+    be done.
     """
     from tensorflow.python.autograph.core import ag_ctx
 
+    from twinrun.pipelines.rewriter import Rewriter
+
     _check(dataset, seed, start_epoch, skip)
     pipeline = read(dataset)
-    stages = judged(pipeline, Circumstances.now(dataset))
-    _refuse_unknown(stages)
-    rewriter = Rewriter(pipeline, stages, _to_be_sorted(pipeline, stages))
+    stages = classified(pipeline, Conditions.now(dataset))
+    for stage in stages:
+        _refuse_unknown(stage)
+    listed = (pipeline.ops[stage.number].name for stage, _, _ in files_in_listing_order(pipeline))
+    rewriter = Rewriter(pipeline, stages, frozenset(listed))
     with ag_ctx.ControlStatusCtx(status=ag_ctx.Status.DISABLED):  # our functions are plain graph building
         made = _rebuilt(dataset, rewriter, seed, start_epoch, skip)
     _verify(made)
@@ -58,6 +61,9 @@ def repeatable(dataset: Any, seed: int = 42, *, start_epoch: int = 0, skip: int 
 def _rebuilt(dataset: Any, rewriter: Rewriter, seed: int, start_epoch: int, skip: int) -> Any:
     import tensorflow as tf
     from tensorflow.python.data.ops import dataset_ops
+
+    from twinrun.pipelines.draw_keys import Pass
+    from twinrun.pipelines.epoch_tail import tail_of
 
     counter = tf.Variable(start_epoch, dtype=tf.int64, trainable=False, name="twinrun_epoch")
     epochs = tf.data.Dataset.from_tensors(0).map(lambda _: counter.assign_add(1) - 1)
@@ -80,11 +86,8 @@ def _rebuilt(dataset: Any, rewriter: Rewriter, seed: int, start_epoch: int, skip
     if elements != tf.data.UNKNOWN_CARDINALITY and not skip and not rewriter.may_be_empty:
         made = made.apply(tf.data.experimental.assert_cardinality(elements))
     made = made.with_options(_options(dataset, rewriter))
-    setattr(
-        made,
-        _MADE,
-        Made(tuple(rewriter.changes.values()), counter, (dataset, rewriter, *rewriter.keep_alive)),
-    )
+    kept = (dataset, rewriter, *rewriter.keep_alive)
+    setattr(made, _MADE, Made(tuple(rewriter.changes.values()), counter, kept))
     return made
 
 
@@ -96,7 +99,7 @@ def changes(dataset: Any) -> tuple[Change, ...]:
 
 
 def set_epoch(dataset: Any, epoch: int) -> None:
-    """Say which epoch the next iteration is. Not needed where every iteration is one epoch after the last."""
+    """Set the epoch of the next iteration. Not needed where every iteration is one epoch after the last."""
     made = made_by_us(dataset)
     if made is None:
         raise UsageError(
@@ -106,7 +109,7 @@ def set_epoch(dataset: Any, epoch: int) -> None:
 
 
 def made_by_us(dataset: Any) -> Made | None:
-    """What `repeatable` left with a dataset, or with one that it was made from. None for others."""
+    """What `repeatable` attached to a dataset, or to one that it was made from. None for others."""
     waiting = [dataset]
     while waiting:
         one = waiting.pop()
@@ -128,75 +131,52 @@ def _check(dataset: Any, seed: int, start_epoch: int, skip: int) -> None:
     if not tf.executing_eagerly() or (variant is not None and not isinstance(variant, ops.EagerTensor)):
         raise CannotRewrite(
             "the dataset is built inside a tf.function",
-            hint="build it, and call twinrun.repeatable, outside the function; then hand it in",
+            hint="build it, and call twinrun.repeatable, outside the function; then pass it in",
         )
 
 
-def _refuse_unknown(stages: tuple[Stage, ...]) -> None:
-    for stage in stages:
-        if stage.captured and stage.randomness != "none":
-            raise CannotRewrite(
-                f"stage {stage.inside} uses a dataset from outside that draws: {stage.kind}()",
-                hint="build that dataset inside the function",
-                where=None if stage.site is None else str(stage.site),
-            )
-        updates = [op for facts in stage.functions for op in facts.updates]
-        if updates and stage.randomness == "racing":
-            raise CannotRewrite(
-                f"parallel calls of {stage.kind}() read and write one variable ({updates[0]})",
-                hint="carry the state along with ds.scan(…), or leave num_parallel_calls out",
-                where=None if stage.site is None else str(stage.site),
-            )
-        if not stage.known:
-            raise CannotRewrite(
-                f"stage {stage.number} ({stage.kind}) is unknown: {stage.notes[-1]}",
-                hint="apply twinrun.repeatable to the part of the pipeline before it",
-                where=None if stage.site is None else str(stage.site),
-            )
-
-
-def _to_be_sorted(pipeline: Pipeline, stages: tuple[Stage, ...]) -> frozenset[str]:
-    found = (stage.number for stage, _, _ in files_in_listing_order(stages, pipeline))
-    return frozenset(pipeline.ops[number].name for number in found)
+def _refuse_unknown(stage: Stage) -> None:
+    updates = [op for facts in stage.functions for op in facts.updates]
+    if stage.captured and stage.randomness != "none":
+        message = f"stage {stage.inside} uses a dataset from outside that draws: {stage.kind}()"
+        hint = "build that dataset inside the function"
+    elif updates and stage.randomness == "racing":
+        message = f"parallel calls of {stage.kind}() read and write one variable ({updates[0]})"
+        hint = "carry the state along with ds.scan(…), or leave num_parallel_calls out"
+    elif not stage.known:
+        message = f"stage {stage.number} ({stage.kind}) is unknown: {stage.notes[-1]}"
+        hint = "apply twinrun.repeatable to the part of the pipeline before it"
+    else:
+        return
+    raise CannotRewrite(message, hint, stage.where)
 
 
 def _options(dataset: Any, rewriter: Rewriter) -> Any:
     import tensorflow as tf
 
-    options = tf.data.Options().merge(dataset.options())
-    options = _copied(options)
+    options = tf.data.Options()
+    options._from_proto(dataset.options()._to_proto())
+    options._set_mutable(True)
     if options.deterministic is False:
-        rewriter.changes[("options", "")] = Change(
-            "options", "options", None, "deterministic=True, where Options gave it up"
-        )
+        change = Change("options", "options", None, "deterministic=True, where Options had False")
+        rewriter.changes[("options", "")] = change
     options.deterministic = True
     if options.experimental_external_state_policy is None:
-        # The one state left is the number of the epoch, which an iterator keeps: it may be saved in the
-        # middle.
+        # The one state left is the epoch's number, which an iterator keeps: it can be saved in the middle.
         options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
-    policy = options.experimental_distribute.auto_shard_policy
-    if policy in (tf.data.experimental.AutoShardPolicy.FILE, tf.data.experimental.AutoShardPolicy.AUTO):
-        # Elements are numbered before they are dealt out, so that workers do not draw the same numbers.
-        options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    policies = tf.data.experimental.AutoShardPolicy
+    if options.experimental_distribute.auto_shard_policy in (policies.FILE, policies.AUTO):
+        # Elements are numbered before they are distributed, so that workers do not draw the same numbers.
+        options.experimental_distribute.auto_shard_policy = policies.DATA
     return options
 
 
-def _copied(options: Any) -> Any:
-    import tensorflow as tf
-
-    fresh = tf.data.Options()
-    fresh._from_proto(options._to_proto())
-    fresh._set_mutable(True)
-    return fresh
-
-
 def _verify(made: Any) -> None:
-    """Look at the result as at any other pipeline: what still races or is unseeded is refused."""
-    audit = audit_dataset(made)
-    for stage in audit.stages:
-        if stage.order not in ("deterministic",) or stage.randomness not in ("none", "seeded"):
+    """Audit the result like any other pipeline: what still races or is unseeded is refused."""
+    for stage in audit_dataset(made).stages:
+        if stage.order != "deterministic" or stage.randomness not in ("none", "seeded"):
             raise CannotRewrite(
                 f"{stage.kind}() would still not repeat: order {stage.order}, randomness {stage.randomness}",
                 hint="; ".join(stage.notes) or None,
-                where=None if stage.site is None else str(stage.site),
+                where=stage.where,
             )

@@ -1,4 +1,4 @@
-"""What a dataset op was given: the datasets it works on, and its arguments where those are known."""
+"""What a dataset op was given: the datasets it works on, and its arguments where their values are known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from twinrun.pipelines.random_ops import is_stateless_draw
 
-# Inside a function TensorFlow makes a seed by comparing and choosing constants.
+# Inside a function TensorFlow makes a seed by comparing and selecting constants.
 _FOLDED: dict[str, Callable[..., Any]] = {
     "Cast": lambda value: value,
     "Equal": np.equal,
@@ -21,7 +21,7 @@ _FOLDED: dict[str, Callable[..., Any]] = {
 
 
 def inputs_by_name(op: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """The definition of each input of an op, and the tensors that were given for it."""
+    """The definition of each input of an op, and the tensors given for it."""
     place = 0
     for arg in op.op_def.input_arg:
         count = 1
@@ -43,14 +43,14 @@ def dataset_inputs(op: Any) -> list[Any]:
 def argument(op: Any, name: str) -> Any:
     """A dataset op's argument or attribute, when it is known before running. None when it is not."""
     tensor = argument_tensor(op, name)
-    if tensor is None:
+    if tensor is not None:
+        value = _static(_outside(tensor))
+        value = value.item() if hasattr(value, "item") else value
+    else:
         try:
-            found = op.get_attr(name)
+            value = op.get_attr(name)
         except ValueError:
             return None
-        return found.decode() if isinstance(found, bytes) else found
-    static = _static(_outside(tensor))
-    value = static.item() if hasattr(static, "item") else static
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
@@ -67,8 +67,8 @@ def argument_list(op: Any, name: str) -> list[Any]:
     return next((given for arg, given in inputs_by_name(op) if arg.name == name), [])
 
 
-def place_of(op: Any, name: str) -> int:
-    """Where a named input stands among all inputs of an op."""
+def position_of(op: Any, name: str) -> int:
+    """The index of a named input among all inputs of an op."""
     tensor = argument_tensor(op, name)
     return next(place for place, one in enumerate(op.inputs) if one is tensor)
 
@@ -94,7 +94,7 @@ def is_drawn_by_key(tensor: Any) -> bool:
 
 
 def _static(tensor: Any) -> Any:
-    """A tensor's value, if it is a constant or made of constants."""
+    """A tensor's value, if it is a constant or computed from constants."""
     import tensorflow as tf
 
     value = tf.get_static_value(tensor)
@@ -106,7 +106,7 @@ def _static(tensor: Any) -> Any:
 
 
 def _outside(tensor: Any) -> Any:
-    """The tensor that a graph has captured from around it, where the value may be known."""
+    """The tensor that a graph has captured from outside, where the value may be known."""
     while hasattr(tensor, "graph") and tensor.op.type == "Placeholder":
         captures = getattr(tensor.graph, "captures", ())
         outer = next((outer for outer, inner in captures if inner is tensor), None)

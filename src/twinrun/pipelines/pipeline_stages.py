@@ -7,45 +7,19 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from twinrun.pipelines import op_arguments, stage_functions
 from twinrun.pipelines.build_sites import Site, callable_site, dataset_site, op_site
-from twinrun.pipelines.captured import captured_dataset
-from twinrun.pipelines.dataset_kinds import kind_of, word_of
-from twinrun.pipelines.lift import Lifted, lift, source_op
-from twinrun.pipelines.op_arguments import (
-    argument,
-    argument_tensor,
-    dataset_inputs,
-    is_drawn_by_key,
-    past_identities,
-)
-from twinrun.pipelines.stage_functions import (
-    FunctionFacts,
-    called_graphs,
-    facts_of,
-    is_dataset_op,
-    ops_within,
-)
+from twinrun.pipelines.dataset_kinds import KNOWN_OPS, kind_of, parallelism_argument
+from twinrun.pipelines.dataset_recipes import SOURCES
+from twinrun.pipelines.lifted_graph import Lifted, captured_dataset, lift
 
 # Arguments and attributes worth reading, under the names tf.data's own methods have for them.
-_VALUES = (
-    "batch_size",
-    "block_length",
-    "buffer_size",
-    "cardinality",
-    "count",
-    "cycle_length",
-    "deterministic",
-    "drop_remainder",
-    "filename",
-    "index",
-    "num_parallel_calls",
-    "num_shards",
-    "rerandomize_each_iteration",
-    "reshuffle_each_iteration",
-    "seed",
-    "seed2",
-    "sloppy",
-)
+_VALUES = """
+    batch_size block_length buffer_size cardinality count cycle_length deterministic drop_remainder filename index
+    num_parallel_calls num_shards rerandomize_each_iteration reshuffle_each_iteration seed seed2 sloppy
+"""
+# Public functions that end in an op of another name, which the user would not recognise on its own.
+_NAMED_BY_CALL = "list_files sample_from_datasets rejection_resample from_generator ragged_batch enumerate"
 
 
 @dataclass(frozen=True)
@@ -60,7 +34,7 @@ class Stage:
     inside: str | None = None
     site: Site | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    functions: tuple[FunctionFacts, ...] = ()
+    functions: tuple[stage_functions.FunctionFacts, ...] = ()
     parallel: bool = False
     captured: bool = False  # it belongs to a dataset made outside the function that uses it
     order: str = "unknown"
@@ -70,6 +44,10 @@ class Stage:
     @property
     def depth(self) -> int:
         return self.number.count(".")
+
+    @property
+    def where(self) -> str | None:
+        return None if self.site is None else str(self.site)
 
     @property
     def seeds(self) -> tuple[Any, Any] | None:
@@ -85,9 +63,6 @@ class Pipeline:
     lifted: Lifted
     ops: Mapping[str, Any]  # stage number: its op
     datasets: Mapping[str, Any]  # stage number: the dataset object, where there is one
-
-    def stage(self, number: str) -> Stage:
-        return next(stage for stage in self.stages if stage.number == number)
 
 
 def read(dataset: Any) -> Pipeline:
@@ -109,10 +84,10 @@ class _Walk:
 
     def tensor(self, tensor: Any, prefix: str, inside: Stage | None) -> str | None:
         """The number of the stage that a dataset tensor comes from, walking it first when it is new."""
-        op = past_identities(tensor.op)
+        op = op_arguments.past_identities(tensor.op)
         key = (id(op.graph), op.name)
         if key not in self._numbers:
-            inputs = [self.tensor(one, prefix, inside) for one in dataset_inputs(op)]
+            inputs = [self.tensor(one, prefix, inside) for one in op_arguments.dataset_inputs(op)]
             number = self._next(prefix)
             self._numbers[key] = number
             self._stage(op, number, tuple(one for one in inputs if one), inside)
@@ -123,24 +98,23 @@ class _Walk:
         return f"{prefix}{self._counts[prefix]}"
 
     def _stage(self, op: Any, number: str, inputs: tuple[str, ...], inside: Stage | None) -> None:
-        origin = self.lifted.origins.get(op.name) if op.graph is self.lifted.graph else None
-        unread = self.lifted.unread.get(op.name) if op.graph is self.lifted.graph else None
-        op_type = op.type if op.type != "Placeholder" else self._placeholder(origin)
-        kind = kind_of(op_type)
-        graphs = called_graphs(op)
-        site = dataset_site(origin) if origin is not None else op_site(op)
+        ours = op.graph is self.lifted.graph
+        origin = self.lifted.origins.get(op.name) if ours else None
+        unread = self.lifted.unread.get(op.name) if ours else None
+        op_type = _op_type(op, origin)
+        graphs = stage_functions.called_graphs(op)
+        site = op_site(op) if origin is None else dataset_site(origin)
+        attributes = _attributes(op, origin) | ({} if unread is None else {"unread": True})
         stage = Stage(
             number=number,
-            kind=_word(op_type, site),
+            kind=_kind(op_type, site),
             op=op_type,
-            known=kind is not None or op_type == "element",
+            known=op_type in KNOWN_OPS or op_type == "element",
             inputs=inputs,
             inside=None if inside is None else inside.number,
             site=site or _function_site(origin),
-            attributes=MappingProxyType(
-                _attributes(op, origin) | ({} if unread is None else {"unread": True})
-            ),
-            functions=tuple(facts_of(graph) for graph in graphs),
+            attributes=MappingProxyType(attributes),
+            functions=tuple(stage_functions.facts_of(graph) for graph in graphs),
             parallel=_is_parallel(op, inside),
             notes=() if unread is None else (unread,),
         )
@@ -150,19 +124,20 @@ class _Walk:
         if origin is not None:
             self.datasets[number] = origin
         for graph in graphs:
-            for one in ops_within(graph):
-                if is_dataset_op(one):
+            for one in stage_functions.ops_within(graph):
+                if stage_functions.is_dataset_op(one):
                     self.tensor(one.outputs[0], f"{number}.", stage)
-        for one in op.inputs:  # a dataset that a function has captured is part of the pipeline too
-            if op.graph is self.lifted.graph and _is_captured_dataset(one, op, self.lifted):
+        for one in op.inputs if ours and op.type != "Placeholder" else ():
+            if self._is_captured(one):  # a dataset that a function has captured is part of the pipeline too
                 self._captured(one, number, stage)
         # stages of its functions come before the stage itself, as its inputs do
         self.stages.append(self.stages.pop(place))
 
-    def _placeholder(self, origin: Any) -> str:
-        if origin is None:
-            return "element"  # a dataset that is itself an element: a window, a group, a captured dataset
-        return source_op(origin) or type(origin).__name__
+    def _is_captured(self, tensor: Any) -> bool:
+        import tensorflow as tf
+
+        placeholder = tensor.dtype == tf.variant and tensor.op.type == "Placeholder"
+        return placeholder and tensor.op.name not in self.lifted.origins
 
     def _captured(self, tensor: Any, number: str, stage: Stage) -> None:
         eager = next((outer for outer, inner in self.lifted.graph.captures if inner is tensor), None)
@@ -177,52 +152,41 @@ class _Walk:
         self.ops |= walk.ops
 
 
-def _word(op_type: str, site: Site | None) -> str:
+def _op_type(op: Any, origin: Any) -> str:
+    if op.type != "Placeholder":
+        return str(op.type)
+    if origin is None:
+        return "element"  # a dataset that is itself an element: a window, a group, a captured dataset
+    name = type(origin).__name__
+    return SOURCES.get(name, name)
+
+
+def _kind(op_type: str, site: Site | None) -> str:
     """What the user called it: several public functions end in the same op."""
-    word = "window element" if op_type == "element" else word_of(op_type)
-    call = site.call if site is not None else None
-    if call in (
-        "list_files",
-        "sample_from_datasets",
-        "rejection_resample",
-        "from_generator",
-        "ragged_batch",
-        "enumerate",
-    ):
-        return word if word == call else f"{call}: {word}"
-    return word
-
-
-def _is_captured_dataset(tensor: Any, op: Any, lifted: Lifted) -> bool:
-    import tensorflow as tf
-
-    captured = tensor.dtype == tf.variant and tensor.op.type == "Placeholder"
-    return captured and tensor.op.name not in lifted.origins and op.type != "Placeholder"
+    kind = "window element" if op_type == "element" else kind_of(op_type)
+    call = None if site is None else site.call
+    return f"{call}: {kind}" if call in _NAMED_BY_CALL.split() and call != kind else kind
 
 
 def _is_parallel(op: Any, inside: Stage | None) -> bool:
     """Whether several calls of this stage's functions can run at the same time."""
-    if inside is not None and inside.parallel:
+    name = parallelism_argument(op.type)
+    if name == "" or (inside is not None and inside.parallel):
         return True
-    kind = kind_of(op.type)
-    if kind is None or kind.parallel is None:
+    if name is None:
         return False
-    if kind.parallel == "":
-        return True
-    calls = argument(op, kind.parallel)
+    calls = op_arguments.argument(op, name)
     return calls is None or int(calls) != 1
 
 
 def _attributes(op: Any, origin: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    names = {arg.name for arg in op.op_def.input_arg} | {attr.name for attr in op.op_def.attr}
-    if op.type != "Placeholder":
-        for name in _VALUES:
-            if name in names:
-                value, tensor = argument(op, name), argument_tensor(op, name)
-                if value is None and tensor is not None:
-                    value = "drawn by key" if is_drawn_by_key(tensor) else "computed"
-                found[name] = value
+    names = {one.name for one in (*op.op_def.input_arg, *op.op_def.attr)}
+    for name in (one for one in _VALUES.split() if one in names):
+        value, tensor = op_arguments.argument(op, name), op_arguments.argument_tensor(op, name)
+        if value is None and tensor is not None:
+            value = "drawn by key" if op_arguments.is_drawn_by_key(tensor) else "computed"
+        found[name] = value
     elements = _cardinality(origin)
     if elements is not None:
         found["elements"] = elements
@@ -241,7 +205,7 @@ def _cardinality(origin: Any) -> int | None:
 
 
 def _function_site(origin: Any) -> Site | None:
-    """Without noted sites, a stage with a function still has the place where its function is written."""
+    """Without noted sites, a stage with a function still has the line of its function."""
     for function in origin._functions() if origin is not None else ():
         site = callable_site(getattr(function, "_func", None))
         if site is not None:

@@ -1,7 +1,8 @@
-"""What a Python function that a pipeline calls draws from: read from its bytecode, never by running it.
+"""What a Python function called by a pipeline draws from: read from its bytecode, never by running it.
 
 Names are resolved to the objects they stand for (modules, generators, functions), through globals, closures
-and bound instances, and the user's own helpers are followed. What cannot be resolved is not guessed.
+and bound instances, and the user's own helpers are followed. Nothing is guessed: a name that cannot be
+resolved is skipped.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ import builtins
 import dis
 import functools
 import inspect
+import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from twinrun.twin.callers import is_users
+import numpy as np
+
+from twinrun.pipelines.build_sites import is_users
 
 _DEPTH = 8
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
 _ENTROPY = {("posix", "urandom"), ("nt", "urandom"), ("uuid", "uuid4"), ("uuid", "uuid1")}
-_NO_MEANING = {"CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "RESUME", "NOP"}
+_IGNORED_INSTRUCTIONS = {"CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "RESUME", "NOP"}
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,53 @@ def host_draws(function: Any) -> tuple[HostDraw, ...]:
     return tuple(dict.fromkeys(_Reader().callable(function)))
 
 
+def randomness_of(draws: Iterable[HostDraw], *, raced: bool, unseeded: frozenset[str]) -> str:
+    """Whether Python draws repeat: `racing`, `unseeded`, `unknown`, `seeded` or `none`.
+
+    `raced`: several calls run at once. `unseeded`: the global streams that certainly nobody has seeded.
+    """
+    draws = tuple(draws)
+    kinds = {draw.kind for draw in draws}
+    if raced and kinds & {"stream", "shared"}:
+        return "racing"
+    if kinds & {"unseeded", "entropy"} or unseeded_stream(draws, unseeded) is not None:
+        return "unseeded"
+    if kinds & {"stream", "shared"}:
+        return "unknown"  # it depends on whether that stream was seeded, and on who else draws from it
+    return "seeded" if "element" in kinds else "none"
+
+
+def unseeded_stream(draws: Iterable[HostDraw], unseeded: frozenset[str]) -> str | None:
+    """The first global stream among `unseeded` that is drawn from."""
+    return next((draw.stream for draw in draws if draw.kind == "stream" and draw.stream in unseeded), None)
+
+
+def unseeded_streams() -> frozenset[str]:
+    """`numpy`, `python`: those that certainly nobody has seeded so far.
+
+    NumPy's stream keeps its initial entropy until it is seeded. Python's keeps no trace; there it is known
+    only in a process that Twinrun has instrumented from its first line.
+    """
+    from twinrun.twin.session import current
+
+    found = set()
+    if not numpy_is_seeded():
+        found.add("numpy")
+    pins = current().pins
+    if pins.launched and pins.watching:
+        seeding = pins.seedings.get("python-random")
+        if seeding is None or (seeding.value is None and not seeding.restored):
+            found.add("python")
+    return frozenset(found)
+
+
+def numpy_is_seeded() -> bool:
+    """Whether NumPy's global stream was seeded: seeding it drops its initial entropy."""
+    return getattr(np.random.mtrand._rand._bit_generator, "seed_seq", None) is None
+
+
 def undecorated(function: Any) -> Any:
-    """The function under TensorFlow's and functools' wrappings."""
+    """The function inside TensorFlow's and functools' wrappers."""
     seen = set()
     while id(function) not in seen:
         seen.add(id(function))
@@ -66,11 +115,7 @@ def undecorated(function: Any) -> Any:
     return function
 
 
-class _Unknown:
-    pass
-
-
-_UNKNOWN = _Unknown()
+_UNKNOWN: Any = object()
 
 
 @dataclass
@@ -84,7 +129,7 @@ class _Frame:
     label: str = ""
 
     def load(self, one: dis.Instruction, following: dis.Instruction | None) -> bool:
-        """Follow one instruction. Whether it left a value on the stack that can be told."""
+        """Follow one instruction. Returns whether it left a known value on the stack."""
         name = str(one.argval)
         if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             self.value, self.label = self.names.get(name, getattr(builtins, name, _UNKNOWN)), name
@@ -117,7 +162,7 @@ class _Reader:
             return
         self._seen.add(function.__code__)
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-        free = {name: _cell(cell) for name, cell in cells}
+        free = {name: cell_value(cell) for name, cell in cells}
         local = {}
         if bound is not _UNKNOWN and function.__code__.co_argcount:
             local[function.__code__.co_varnames[0]] = bound
@@ -125,7 +170,7 @@ class _Reader:
 
     def _code(self, code: CodeType, frame: _Frame, depth: int) -> Iterator[HostDraw]:
         line = code.co_firstlineno
-        instructions = [one for one in dis.get_instructions(code) if one.opname not in _NO_MEANING]
+        instructions = [one for one in dis.get_instructions(code) if one.opname not in _IGNORED_INSTRUCTIONS]
         for one, following in zip(instructions, [*instructions[1:], None], strict=True):
             line = _line_of(one, line)
             if isinstance(one.argval, CodeType):  # a function, lambda or comprehension written inside
@@ -160,24 +205,21 @@ def _function_and_self(value: Any) -> tuple[Any, Any]:
 
 
 def draw_kind(value: Any, bare_call: bool = False) -> tuple[str, str] | None:
-    """(kind, stream) of the draw that a call of this object is, or None when it is none."""
-    import random
-
-    import numpy as np
-
+    """(kind, stream) of the draw made by calling this object, or None when it does not draw."""
+    generators = (np.random.Generator, np.random.RandomState, random.Random)
+    bit_generators = (np.random.PCG64, np.random.Philox, np.random.MT19937)
     owner = getattr(value, "__self__", None)
-    if owner is _numpys_stream():
+    if owner is np.random.mtrand._rand:
         return "stream", "numpy"
     if owner is random._inst:
         return "stream", "python"
     if isinstance(owner, random.SystemRandom):
         return "entropy", ""
-    generators = (np.random.Generator, np.random.RandomState, random.Random)
     if isinstance(value, generators) or isinstance(owner, generators):
         return "shared", ""
-    if _makes_generators(value):
+    if any(value is maker for maker in (np.random.default_rng, *generators[1:], *bit_generators)):
         return ("unseeded", "") if bare_call else None
-    if hasattr(value, "__redirected__"):  # np.random.rand and its like, once redirected by element.py
+    if hasattr(value, "__redirected__"):  # np.random.rand and the like, once redirected by element_streams
         return draw_kind(value.__redirected__, bare_call)
     return _kind_by_name(value)
 
@@ -190,44 +232,19 @@ def _kind_by_name(value: Any) -> tuple[str, str] | None:
         return "element", ""
     if module.startswith("tensorflow.") and module.endswith(("ops.random_ops", "ops.random_crop_ops")):
         return ("stream", "tensorflow") if callable(value) else None
-    stream = _wrapped_stream(value, module, name)
-    return None if stream is None else ("stream", stream)
-
-
-def _wrapped_stream(value: Any, module: str, name: str) -> str | None:
-    """The stream for which a Python function stands in, as a ledger of draws puts it there."""
-    import random
-
-    import numpy as np
-
-    if isinstance(value, FunctionType) and module == "random" and hasattr(random.Random, name):
-        return "python"
-    if isinstance(value, FunctionType) and module == "numpy.random" and hasattr(np.random.RandomState, name):
-        return "numpy"
+    if isinstance(value, FunctionType):  # a wrapper that the event log of draws put in the stream's place
+        if module == "random" and hasattr(random.Random, name):
+            return "stream", "python"
+        if module == "numpy.random" and hasattr(np.random.RandomState, name):
+            return "stream", "numpy"
     return None
-
-
-@functools.lru_cache(maxsize=1)
-def _numpys_stream() -> Any:
-    import numpy as np
-
-    return np.random.mtrand._rand
-
-
-def _makes_generators(value: Any) -> bool:
-    import random
-
-    import numpy as np
-
-    makers = (np.random.default_rng, np.random.RandomState, random.Random)
-    return any(value is maker for maker in (*makers, np.random.PCG64, np.random.Philox, np.random.MT19937))
 
 
 def _is_followed(file: str) -> bool:
     return is_users(file) or "__autograph_generated_file" in file  # autograph's copy of the user's function
 
 
-def _cell(cell: Any) -> Any:
+def cell_value(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # not filled yet

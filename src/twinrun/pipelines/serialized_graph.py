@@ -1,38 +1,37 @@
-"""A dataset's graph as TensorFlow itself writes it down: the truth, at the price of copying all it holds."""
+"""A dataset's graph as TensorFlow itself serializes it: authoritative, but it copies all the data it holds."""
 
 from __future__ import annotations
 
 from typing import Any
 
-READABLE_BYTES = 256 << 20  # above this it is not asked for
+MAX_BYTES = 256 << 20  # a dataset that holds more is not serialized
 
 
-class NotWritten(Exception):
-    """TensorFlow cannot write this dataset down, or it would cost too much."""
+class NotSerialized(Exception):
+    """TensorFlow cannot serialize this dataset, or it would cost too much."""
 
 
-def tensorflows_graph(dataset: Any) -> Any:
-    """TensorFlow's own graph of a dataset. Copies what the dataset holds, so it is refused for large ones."""
+def serialized_graph(dataset: Any) -> Any:
+    """TensorFlow's own graph of a dataset. It copies what the dataset holds, so large ones are refused."""
     from tensorflow.core.framework import graph_pb2
     from tensorflow.python.data.ops import options
     from tensorflow.python.framework import ops
 
     if not isinstance(dataset._variant_tensor, ops.EagerTensor):
-        raise NotWritten("it was built inside a tf.function")
-    held = held_bytes(dataset)
-    if held > READABLE_BYTES:
-        raise NotWritten(f"it holds {held >> 20} MB in memory, too much to write down")
+        raise NotSerialized("it was built inside a tf.function")
+    held = _held_bytes(dataset)
+    if held > MAX_BYTES:
+        raise NotSerialized(f"it holds {held >> 20} MB in memory, too much to serialize")
+    policy = options.ExternalStatePolicy.IGNORE
     try:
         with ops.init_scope():
-            serialized = dataset._as_serialized_graph(
-                external_state_policy=options.ExternalStatePolicy.IGNORE
-            ).numpy()
+            serialized = dataset._as_serialized_graph(external_state_policy=policy).numpy()
     except Exception as problem:
-        raise NotWritten(f"TensorFlow cannot write it down ({type(problem).__name__})") from None
+        raise NotSerialized(f"TensorFlow cannot serialize it ({type(problem).__name__})") from None
     return graph_pb2.GraphDef.FromString(serialized)
 
 
-def held_bytes(dataset: Any) -> int:
+def _held_bytes(dataset: Any) -> int:
     """How much a pipeline holds in memory: its source tensors, and what its functions have captured."""
     total, seen, waiting = 0, set(), [dataset]
     while waiting:
@@ -40,11 +39,8 @@ def held_bytes(dataset: Any) -> int:
         if id(one) in seen:
             continue
         seen.add(id(one))
-        waiting += one._inputs()
-        for name in ("_impl", "_dataset"):
-            inner = one.__dict__.get(name)
-            if hasattr(inner, "_variant_tensor"):
-                waiting.append(inner)
+        wrapped = (one.__dict__.get(name) for name in ("_impl", "_dataset"))
+        waiting += [*one._inputs(), *(inner for inner in wrapped if hasattr(inner, "_variant_tensor"))]
         tensors = list(one.__dict__.get("_tensors") or [])
         for function in one._functions():
             tensors += getattr(function.function, "captured_inputs", [])
@@ -62,6 +58,7 @@ def root_of(graph: Any) -> str:
 
 
 def reachable(graph: Any, root: str, cut: set[str]) -> set[str]:
+    """The names of the nodes that feed `root`, not looking behind those in `cut`."""
     nodes = {node.name: node for node in graph.node}
     found, waiting = set(), [root]
     while waiting:

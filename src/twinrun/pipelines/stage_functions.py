@@ -1,4 +1,4 @@
-"""What a function of a pipeline does beside computing: what it draws from, calls in Python, and writes."""
+"""What a function of a pipeline does besides computing: what it draws from, calls in Python, and writes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twinrun.pipelines import random_ops
-from twinrun.pipelines.build_sites import Site, callable_site, op_site
-from twinrun.pipelines.python_draws import HostDraw, host_draws, undecorated
-from twinrun.twin.callers import is_users
+from twinrun.pipelines.build_sites import Site, callable_site, is_users, op_site
+from twinrun.pipelines.python_draws import HostDraw, cell_value, host_draws, undecorated
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A random op in a function. `source`: `op` (its own state), `generator` (a tf.random.Generator),
-    `seed state` (a variable that seeds are taken from, as Keras layers do) or `entropy`."""
+    """A random op in a function.
+
+    `source`: `op` (a state of its own), `generator` (a tf.random.Generator), `seed state` (a variable that
+    seeds are taken from, as Keras layers do) or `entropy`.
+    """
 
     op: str
     source: str
@@ -30,7 +32,7 @@ class HostCall:
     name: str
     site: Site | None
     draws: tuple[HostDraw, ...]
-    found: bool  # False: the Python function is gone, or was never Python
+    found: bool = True  # False: the Python function is gone, or was never Python
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class FunctionFacts:
     host: tuple[HostCall, ...] = ()
     writes: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
-    """Writes of variables that the function reads as well: what a call reads depends on those before it."""
+    """Writes of variables that the function reads as well: what a call reads depends on earlier calls."""
     unknown: tuple[str, ...] = ()
     stateless_draws: bool = False
 
@@ -54,36 +56,26 @@ def facts_of(graph: Any) -> FunctionFacts:
     """The facts of a function's graph, branches, loops and calls included, datasets built in it excluded."""
     draws: list[Draw] = []
     host: list[HostCall] = []
-    writes: list[str] = []
-    updates: list[str] = []
-    unknown: list[str] = []
+    # by op type, in order of appearance
+    writes: dict[str, None] = {}
+    updates: dict[str, None] = {}
+    unknown: dict[str, None] = {}
     stateless = False
     for op in ops_within(graph):
-        if op.type in random_ops.STATEFUL:
-            draws.append(Draw(op.type, "op", _seeded(op), op_site(op)))
-        elif op.type in random_ops.GENERATOR:
-            draws.append(Draw(op.type, "generator", None, op_site(op)))
-        elif op.type in random_ops.ENTROPY:
-            draws.append(Draw(op.type, "entropy", False, op_site(op)))
+        if op.type in random_ops.DRAWS:
+            source = random_ops.DRAWS[op.type]
+            draws.append(Draw(op.type, source, False if source == "entropy" else _seeded(op), op_site(op)))
         elif op.type in random_ops.HOST:
             host.append(host_call(op))
+        elif op.type in random_ops.WRITES and feeds_seeds(op):
+            draws.append(Draw(op.type, "seed state", None, op_site(op)))
         elif op.type in random_ops.WRITES:
-            if feeds_seeds(op):
-                draws.append(Draw(op.type, "seed state", None, op_site(op)))
-            else:
-                (updates if _reads_of(op) else writes).append(op.type)
+            (updates if _reads_of(op) else writes)[op.type] = None
         elif random_ops.is_stateless_draw(op.type):
             stateless = True
         elif op._is_stateful and not random_ops.is_harmless(op.type) and not is_dataset_op(op):
-            unknown.append(op.type)
-    return FunctionFacts(
-        tuple(draws),
-        tuple(host),
-        tuple(dict.fromkeys(writes)),
-        tuple(dict.fromkeys(updates)),
-        tuple(dict.fromkeys(unknown)),
-        stateless,
-    )
+            unknown[op.type] = None
+    return FunctionFacts(tuple(draws), tuple(host), tuple(writes), tuple(updates), tuple(unknown), stateless)
 
 
 def is_dataset_op(op: Any) -> bool:
@@ -113,53 +105,62 @@ def called_graphs(op: Any) -> list[Any]:
     return [function_graph(op.graph, name) for name in names]
 
 
+def find_function(graph: Any, name: str) -> tuple[Any, Any] | None:
+    """(graph, function): the function of this name in a graph or in the nearest graph around it."""
+    while graph is not None:
+        function = graph._get_function(name)
+        if function is not None:
+            return graph, function
+        graph = getattr(graph, "outer_graph", None)
+    return None
+
+
 def function_graph(graph: Any, name: str) -> Any:
     """A function's graph, by the name under which an op of `graph` refers to it."""
     from tensorflow.python.eager import context
     from tensorflow.python.framework import function_def_to_graph, ops
 
-    while graph is not None:
-        function = graph._get_function(name)
-        if function is not None:
-            inner = getattr(function, "graph", None)
-            if inner is not None:
-                return inner
-            with graph.as_default():  # functions that it calls are looked for where it stands
-                return function_def_to_graph.function_def_to_graph(_definition(function))
-        graph = getattr(graph, "outer_graph", None)
-    with ops.init_scope():  # and those of the process not in a graph that is being traced meanwhile
-        return function_def_to_graph.function_def_to_graph(context.get_function_def(name))
-
-
-def _definition(function: Any) -> Any:
-    found = getattr(function, "cached_definition", None)
-    return found if found is not None else function.definition
+    found = find_function(graph, name)
+    if found is None:
+        with (
+            ops.init_scope()
+        ):  # the process knows it; not to be looked up in a graph that is being traced now
+            return function_def_to_graph.function_def_to_graph(context.get_function_def(name))
+    owner, function = found
+    inner = getattr(function, "graph", None)
+    if inner is not None:
+        return inner
+    definition = getattr(function, "cached_definition", None)
+    with owner.as_default():  # functions that it calls are looked up where it is defined
+        return function_def_to_graph.function_def_to_graph(
+            function.definition if definition is None else definition
+        )
 
 
 def host_call(op: Any) -> HostCall:
     """The Python function behind a py_function or numpy_function."""
+    site = op_site(op)
     function = python_function(op)
     if function is None:
-        return HostCall("a Python function", op_site(op), (), found=False)
+        return HostCall("a Python function", site, (), found=False)
     inner = undecorated(function)
     if hasattr(inner, "__twinrun_element__"):  # ours: a function that draws by element
-        return HostCall(
-            inner.__name__,
-            op_site(op),
-            (HostDraw("element", "its element's stream", __file__, 0),),
-            found=True,
-        )
+        return HostCall(inner.__name__, site, (HostDraw("element", "its element's stream", __file__, 0),))
     generator = generator_behind(inner)
-    if generator is not None:
-        inner = undecorated(generator)
-    name = getattr(inner, "__name__", type(inner).__name__)
-    site = op_site(op)
+    inner = inner if generator is None else undecorated(generator)
     draws = tuple(_in_users_file(draw, site) for draw in host_draws(inner))
-    return HostCall(name, callable_site(inner) or site, draws, found=True)
+    name = getattr(inner, "__name__", type(inner).__name__)
+    return HostCall(name, callable_site(inner) or site, draws)
+
+
+def draws_in_python(op: Any) -> bool:
+    """Whether an op calls Python that draws, and not by element."""
+    keyed = hasattr(undecorated(python_function(op)), "__twinrun_element__")
+    return not keyed and bool(host_call(op).draws)
 
 
 def _in_users_file(draw: HostDraw, site: Site | None) -> HostDraw:
-    """A draw that was read from autograph's copy of a function is told at the line that called for it."""
+    """A draw read from autograph's copy of a function is reported at the line that called it."""
     if site is None or is_users(draw.file):
         return draw
     return replace(draw, file=site.file, line=site.line)
@@ -174,21 +175,12 @@ def python_function(op: Any) -> Any:
 
 
 def generator_behind(function: Any) -> Any:
-    """The user's generator function, when `function` is what from_generator made of it."""
-    owner = getattr(function, "__self__", None)
-    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _filled(cell)]
-    for value in (owner, *cells):
+    """The user's generator function, when `function` is the wrapper that from_generator made for it."""
+    cells = (cell_value(cell) for cell in getattr(function, "__closure__", None) or ())
+    for value in (getattr(function, "__self__", None), *cells):
         if type(value).__name__ == "_GeneratorState":
             return value._generator
     return None
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - raises while the cell is empty
-    except ValueError:
-        return False
-    return True
 
 
 def feeds_seeds(write: Any) -> bool:
@@ -200,22 +192,17 @@ def feeds_seeds(write: Any) -> bool:
         if op.name in seen:
             continue
         seen.add(op.name)
-        if random_ops.is_stateless_draw(op.type):
-            return True
-        if not is_dataset_op(op) and any(
-            random_ops.is_stateless_draw(one.type) for graph in called_graphs(op) for one in ops_within(graph)
-        ):
+        inner = () if is_dataset_op(op) else (one for graph in called_graphs(op) for one in ops_within(graph))
+        if any(random_ops.is_stateless_draw(one.type) for one in (op, *inner)):
             return True
         waiting += [consumer for output in op.outputs for consumer in output.consumers()]
     return False
 
 
 def _reads_of(write: Any) -> list[Any]:
-    """The ops that read, in the same graph, what this one writes."""
-    resource = write.inputs[0]
-    return [
-        op for op in write.graph.get_operations() if op.type in random_ops.READS and op.inputs[0] is resource
-    ]
+    """The ops of the same graph that read what this one writes."""
+    ops = (op for op in write.graph.get_operations() if op.type in random_ops.READS)
+    return [op for op in ops if op.inputs[0] is write.inputs[0]]
 
 
 def _seeded(op: Any) -> bool | None:

@@ -1,4 +1,4 @@
-"""The fingerprint of a stream of elements: one digest that knows the order, one that does not.
+"""The fingerprint of a stream of elements: one digest that depends on the order, one that does not.
 
 Equal ordered digests: the same data in the same order. Unequal ordered and equal unordered digests: the same
 data in another order. Unequal unordered digests: other data.
@@ -7,7 +7,7 @@ data in another order. Unequal unordered digests: other data.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ _SPACE = 1 << 128
 
 
 class CannotFingerprint(TwinrunError):
-    """An element that has no bits to look at, or a dataset that stopped in the middle."""
+    """An element that has no bits to digest, or a dataset that stopped in the middle."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,17 @@ class EpochFingerprint:
 
 
 @dataclass(frozen=True)
-class DataFingerprint:
+class DataFingerprint(EpochFingerprint):
     """The fingerprint of all epochs together, and of each."""
 
-    ordered: str
-    unordered: str
-    elements: int
     epochs: tuple[EpochFingerprint, ...]
     complete: bool = True  # False: `limit` cut it short
 
     def compared_with(self, other: DataFingerprint) -> str:
         """`same`, `same data, other order`, or `other data`."""
-        if self.ordered == other.ordered and self.elements == other.elements:
-            return "same"
-        if self.unordered == other.unordered and self.elements == other.elements:
-            return "same data, other order"
-        return "other data"
+        if self.elements != other.elements or self.unordered != other.unordered:
+            return "other data"
+        return "same" if self.ordered == other.ordered else "same data, other order"
 
     def __str__(self) -> str:
         cut = "" if self.complete else " (cut short)"
@@ -61,7 +56,7 @@ class DataFingerprint:
 
 
 class ElementDigest:
-    """A running fingerprint: `add` every element, read `fingerprint()` whenever it is wanted."""
+    """A running fingerprint: `add` every element, call `fingerprint()` at any time."""
 
     def __init__(self) -> None:
         self.elements = 0
@@ -69,13 +64,13 @@ class ElementDigest:
         self._sum = 0
 
     def add(self, element: Any) -> int:
-        """Take one element in, and give its own digest."""
+        """Add one element. Returns its own digest."""
         digest = element_digest(element)
         self.add_digest(digest)
         return digest
 
     def add_digest(self, digest: int) -> None:
-        """Take in an element of which only the digest is left."""
+        """Add an element by its digest."""
         self._ordered.update(digest.to_bytes(16, "little"))
         # A sum and not an exclusive or: two equal elements must not cancel each other.
         self._sum = (self._sum + digest) % _SPACE
@@ -87,14 +82,14 @@ class ElementDigest:
 
 @unconverted
 def data_fingerprint(dataset: Any, epochs: int = 1, limit: int | None = None) -> DataFingerprint:
-    """Iterate a dataset and fingerprint what it gives. `limit` bounds the elements of each epoch.
+    """Iterate a dataset and fingerprint its elements. `limit` bounds the elements of each epoch.
 
     An endless dataset needs a `limit`. Any iterable of tensors, arrays and structures of them will do.
     """
     if not isinstance(epochs, int) or epochs < 1:
         raise UsageError(f"data_fingerprint: epochs must be at least 1, not {epochs!r}")
     refuse_in_graph(dataset)
-    if limit is None and _is_endless(dataset):
+    if limit is None and is_endless(dataset):
         raise UsageError(
             "the dataset has no end",
             hint="data_fingerprint(ds, limit=1000), or take() as many elements as an epoch has",
@@ -102,14 +97,14 @@ def data_fingerprint(dataset: Any, epochs: int = 1, limit: int | None = None) ->
     whole, parts, complete = ElementDigest(), [], True
     for _ in range(epochs):
         part = ElementDigest()
-        complete &= _walk(dataset, limit, part, whole)
+        complete &= _read_epoch(dataset, limit, part, whole)
         parts.append(part.fingerprint())
     total = whole.fingerprint()
     return DataFingerprint(total.ordered, total.unordered, total.elements, tuple(parts), complete)
 
 
-def _walk(dataset: Iterable[Any], limit: int | None, *into: ElementDigest) -> bool:
-    """One epoch, up to the limit. Whether it came to its end."""
+def _read_epoch(dataset: Iterable[Any], limit: int | None, *into: ElementDigest) -> bool:
+    """One epoch, up to the limit. Returns whether it reached its end."""
     taken = 0
     elements = iter(dataset)
     while limit is None or taken < limit:
@@ -120,9 +115,8 @@ def _walk(dataset: Iterable[Any], limit: int | None, *into: ElementDigest) -> bo
         except TwinrunError:
             raise
         except Exception as problem:
-            said = f"{type(problem).__name__}: {_first_line(problem)}"
             raise CannotFingerprint(
-                f"the dataset raised after {taken} elements: {said}",
+                f"the dataset raised after {taken} elements: {type(problem).__name__}: {first_line(problem)}",
                 hint="fingerprint the part before it with limit=…",
             ) from problem
         digest = element_digest(element)
@@ -133,7 +127,7 @@ def _walk(dataset: Iterable[Any], limit: int | None, *into: ElementDigest) -> bo
 
 
 def refuse_in_graph(dataset: Any) -> None:
-    """Inside a tf.function a dataset gives symbols, which have no bits."""
+    """Inside a tf.function a dataset's elements are symbolic and have no bits."""
     if not hasattr(dataset, "_variant_tensor"):
         return
     import tensorflow as tf
@@ -145,15 +139,12 @@ def refuse_in_graph(dataset: Any) -> None:
         )
 
 
-def _first_line(problem: BaseException) -> str:
+def first_line(problem: BaseException) -> str:
     return (str(problem).splitlines() or [""])[0]
 
 
-def _is_endless(dataset: Any) -> bool:
-    cardinality = getattr(dataset, "cardinality", None)
-    if cardinality is None:
-        return False
-    known = cardinality()
+def is_endless(dataset: Any) -> bool:
+    known: Any = dataset.cardinality() if hasattr(dataset, "cardinality") else None
     return hasattr(known, "numpy") and int(known.numpy()) == -1
 
 
@@ -165,6 +156,7 @@ def element_digest(element: Any) -> int:
 
 
 def _update(hasher: Any, value: Any, name: str = "element") -> None:
+    parts = _COMPOSITES.get(type(value).__name__)
     if isinstance(value, dict):
         hasher.update(b"{%d" % len(value))
         for key in sorted(value, key=str):
@@ -176,21 +168,10 @@ def _update(hasher: Any, value: Any, name: str = "element") -> None:
             _update(hasher, one, f"{name}[{position}]")
     elif value is None:
         hasher.update(b"none")
-    else:
-        _update_leaf(hasher, value, name)
-
-
-def _update_leaf(hasher: Any, value: Any, name: str) -> None:
-    kind = type(value).__name__
-    if kind == "RaggedTensor":
-        hasher.update(b"ragged")
-        _update(hasher, (value.flat_values, *value.nested_row_splits), name)
-    elif kind in ("SparseTensor", "SparseTensorValue"):
-        hasher.update(b"sparse")
-        _update(hasher, (value.indices, value.values, value.dense_shape), name)
-    elif kind == "IndexedSlices":
-        hasher.update(b"slices")
-        _update(hasher, (value.indices, value.values), name)
+    elif parts is not None:
+        mark, attributes = parts
+        hasher.update(mark)
+        _update(hasher, attributes(value), name)
     elif hasattr(value, "element_spec"):  # a dataset as an element: a window
         hasher.update(b"dataset")
         for one in value:
@@ -199,12 +180,19 @@ def _update_leaf(hasher: Any, value: Any, name: str) -> None:
         _update_array(hasher, _array(value, name))
 
 
+_COMPOSITES: dict[str, tuple[bytes, Callable[[Any], tuple[Any, ...]]]] = {
+    "RaggedTensor": (b"ragged", lambda value: (value.flat_values, *value.nested_row_splits)),
+    "SparseTensor": (b"sparse", lambda value: (value.indices, value.values, value.dense_shape)),
+    "IndexedSlices": (b"slices", lambda value: (value.indices, value.values)),
+}
+
+
 def _array(value: Any, name: str) -> np.ndarray:
-    """The bits of a tensor, without a copy where they lie in host memory."""
+    """The bits of a tensor, without a copy when they are in host memory."""
     if hasattr(value, "_numpy"):
         if value.dtype.name in ("variant", "resource"):
             raise CannotFingerprint(
-                f"{name} is a {value.dtype.name} tensor, which has no bits to look at",
+                f"{name} is a {value.dtype.name} tensor, which has no bits to digest",
                 hint="map it to tensors before fingerprinting",
             )
         return np.asarray(value._numpy())
@@ -223,6 +211,6 @@ def _update_array(hasher: Any, array: np.ndarray) -> None:
         return
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)
-    if array.dtype.kind == "V" or array.dtype.num > 23:  # bfloat16 and its kin have no buffer of their own
+    if array.dtype.kind == "V" or array.dtype.num > 23:  # bfloat16 and the like have no buffer of their own
         array = array.view(np.uint8 if array.ndim else f"u{array.dtype.itemsize}")
     hasher.update(array.data if array.ndim else array.tobytes())

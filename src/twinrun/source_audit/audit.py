@@ -1,4 +1,4 @@
-"""The audit of source: which files, in which way each is followed, and what comes of it."""
+"""The audit of source: which files are read, how each is followed, and the findings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RECURSION = 8_000
 
 @dataclass(frozen=True)
 class SourceAudit:
-    """What the source says: findings that stand, those silenced (and why), and what was not judged."""
+    """What was found in the source: findings, those silenced (and why), and what could not be judged."""
 
     findings: tuple[Finding, ...]
     files_read: tuple[str, ...]
@@ -51,16 +51,16 @@ def audit_source(paths: Sequence[str | Path], arguments: Sequence[str] | None = 
     here = Path.cwd()
     folders = [path for path in map(Path, paths) if path.is_dir()]
     sources = Sources(project_folders(*(folder.absolute() for folder in folders), here))
-    worlds: list[State] = []
-    with _deep_recursion(), _no_collection():
+    states: list[State] = []
+    with _interpreter_settings():
         for path in map(Path, paths):
             if path.is_dir():
-                worlds.extend(_folder(sources, path))
+                states.extend(_folder(sources, path))
             elif path.exists():
-                worlds.extend(_program(sources, path, None if arguments is None else tuple(arguments)))
+                states.extend(_program(sources, path, None if arguments is None else tuple(arguments)))
             else:
                 raise ProgramNotFound(f"no such file or folder: {path}", hint="check the path")
-    return _gathered(sources, worlds)
+    return _gathered(sources, states)
 
 
 def _program(sources: Sources, path: Path, arguments: tuple[str, ...] | None) -> Iterator[State]:
@@ -89,51 +89,40 @@ def _folder(sources: Sources, folder: Path) -> Iterator[State]:
         yield shared
 
 
-def _gathered(sources: Sources, worlds: Sequence[State]) -> SourceAudit:
+def _gathered(sources: Sources, states: Sequence[State]) -> SourceAudit:
     found: dict[tuple[str, str | None, int | None], Reported] = {}
     problems = list(sources.problems)
-    for state in worlds:
+    for state in states:
         problems.extend(problem for problem in state.problems if problem not in problems)
         for each in reported(state):
             found.setdefault((each.finding.code, each.finding.file, each.finding.line), each)
-    texts = {module.shown: module for module in sources.modules}
+    modules = {module.shown: module for module in sources.modules}
     kept: list[Reported] = []
     silenced: list[tuple[Finding, str]] = []
     for each in found.values():
-        if not _may_silence(texts.get(each.finding.file or "")):
+        # To find the statement a comment belongs to, the file is parsed again: only where there is a comment.
+        if not modules[each.finding.file or ""].mentions("twinrun"):
             kept.append(each)
             continue
-        sifted = sift([each.finding], lambda file: _text(texts, file))
+        sifted = sift([each.finding], lambda file: modules[file].text)
         silenced.extend(sifted.silenced)
         kept.extend(replace(each, finding=finding) for finding in sifted.kept)
     findings: list[Finding] = []
     fixes: list[Fix] = []
     for each in fold(kept):
-        fix = _fix(texts, each)
+        fix = _fix(modules, each)
         findings.append(each.finding if fix is None else replace(each.finding, fix=fix.describe()))
         fixes.extend([fix] if fix is not None else [])
-    read = sorted(module.shown for module in sources.modules)
-    return SourceAudit(tuple(findings), tuple(read), tuple(problems), tuple(silenced), tuple(fixes))
-
-
-def _may_silence(module: Module | None) -> bool:
-    """To find the statement a comment belongs to, the file is parsed again: only where there is a comment."""
-    return module is not None and module.mentions("twinrun")
+    return SourceAudit(
+        tuple(findings), tuple(sorted(modules)), tuple(problems), tuple(silenced), tuple(fixes)
+    )
 
 
 def _fix(modules: dict[str, Module], each: Reported) -> Fix | None:
     finding = each.finding
-    source = _text(modules, finding.file or "")
-    if source is None or finding.file is None or finding.line is None:
-        return None
-    started = _text(modules, each.program or "")
-    program = (each.program, started) if each.program is not None and started is not None else None
-    return propose(finding.code, finding.file, finding.line, source, program=program)
-
-
-def _text(modules: dict[str, Module], file: str) -> str | None:
-    module = modules.get(file)
-    return module.text if module is not None else None
+    assert finding.file is not None and finding.line is not None
+    program = None if each.program is None else (each.program, modules[each.program].text)
+    return propose(finding.code, finding.file, finding.line, modules[finding.file].text, program=program)
 
 
 def module_file(name: str, folder: Path | None = None) -> Path:
@@ -150,24 +139,15 @@ def module_file(name: str, folder: Path | None = None) -> Path:
 
 
 @contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """Following a program goes as deep as its calls and its expressions do."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _RECURSION))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Syntax trees are many small objects that live until the end: collecting garbage among them is a third
-    of the time, and finds nothing."""
-    enabled = gc.isenabled()
+def _interpreter_settings() -> Iterator[None]:
+    """Following a program recurses as deep as its calls and expressions do. Collecting garbage among so many small
+    objects that live until the end would take a third of the time, and find nothing."""
+    limit, collects = sys.getrecursionlimit(), gc.isenabled()
+    sys.setrecursionlimit(max(limit, _RECURSION))
     gc.disable()
     try:
         yield
     finally:
-        if enabled:
+        sys.setrecursionlimit(limit)
+        if collects:
             gc.enable()

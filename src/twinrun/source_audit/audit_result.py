@@ -1,23 +1,32 @@
-"""The result of `twinrun audit`: what every output of it is a view of."""
+"""The result of `twinrun audit`, which every output format is made from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twinrun.findings.finding import Finding
 from twinrun.findings.fixes import Fix, as_diff
 from twinrun.findings.silence import sift
 from twinrun.source_audit.audit import SourceAudit
+from twinrun.source_audit.origin_findings import by_place
 from twinrun.source_audit.program_files import Problem, decode, shown_path
-
-if TYPE_CHECKING:
-    from twinrun.launch.audit_run import DatasetsAudit
 
 SCHEMA = "twinrun/audit/1"
 CLEAN, FINDINGS, UNDECIDED = "clean", "findings", "undecided"
 _EXIT_CODES = {CLEAN: 0, FINDINGS: 1, UNDECIDED: 2}
+
+
+@dataclass(frozen=True)
+class DatasetsAudit:
+    """What was found in the inputs of one run, and what of them could not be judged."""
+
+    findings: tuple[Finding, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Stages that are not known, each in a line."""
+    failures: tuple[str, ...] = ()
+    """Why not all inputs were audited, each in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +41,7 @@ class AuditResult:
     fixes: tuple[Fix, ...] = ()
     datasets_audited: bool = False
     reason: str | None = None
-    """Why nothing can be said, when nothing can."""
+    """Why the audit could not judge, when it could not."""
     notes: tuple[str, ...] = ()
     """What of the inputs could not be judged."""
 
@@ -59,10 +68,7 @@ class AuditResult:
             ],
             "files": list(self.files),
             "datasets_audited": self.datasets_audited,
-            "problems": [
-                {"file": problem.file, "line": problem.line, "reason": problem.reason}
-                for problem in self.problems
-            ],
+            "problems": [asdict(problem) for problem in self.problems],
             "notes": list(self.notes),
         }
 
@@ -73,36 +79,32 @@ class AuditResult:
 
 def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | None) -> AuditResult:
     """Put both audits together."""
-    seen = sift(map(_as_shown, datasets.findings if datasets is not None else ()), _text)
+    seen = datasets or DatasetsAudit()
+    sifted = sift(map(_as_shown, seen.findings), _text)
     found = {_place(each): each for each in source.findings}
-    for each in seen.kept:
+    for each in sifted.kept:
         read = found.get(_place(each))
         if read is None:
             found[_place(each)] = each
-        else:  # the running program knows that it is so; the source knows the line as written, and the fix
+        else:  # the run is certain; the source has the line as written, and the fix
             evidence = tuple(dict.fromkeys((*each.evidence, *read.evidence)))
             found[_place(each)] = replace(each, file=read.file, evidence=evidence, fix=read.fix or each.fix)
-    ordered = sorted(found.values(), key=lambda each: (each.file or "", each.line or 0, each.code))
-    silenced = {_place(each): (each, reason) for each, reason in (*seen.silenced, *source.silenced)}
-    failures = datasets.failures if datasets is not None else ()
+    silenced = {_place(each): (each, reason) for each, reason in (*sifted.silenced, *source.silenced)}
     return AuditResult(
         program,
-        tuple(ordered),
+        tuple(sorted(found.values(), key=by_place)),
         source.files_read,
         source.problems,
         tuple(silenced.values()),
         source.fixes,
-        datasets is not None,
-        _reason(source, failures),
-        (
-            *failures,
-            *(f"not known: {stage}" for stage in (datasets.unknown if datasets is not None else ())),
-        ),
+        datasets_audited=datasets is not None,
+        reason=_reason(source, seen.failures),
+        notes=(*seen.failures, *(f"not known: {stage}" for stage in seen.unknown)),
     )
 
 
 def _place(finding: Finding) -> tuple[str, str | None, int | None]:
-    """One line has one name, however the program was started."""
+    """One place, by however many paths its file is known."""
     return finding.code, finding.file and str(Path(finding.file).resolve()), finding.line
 
 
@@ -119,7 +121,7 @@ def _text(file: str) -> str | None:
 
 
 def _reason(source: SourceAudit, failures: tuple[str, ...]) -> str | None:
-    """Fail closed: where something could not be read, or not to its end, nothing is called clean."""
+    """Why nothing may be called clean: something could not be read, or not followed to its end."""
     if source.problems:
         others = len(source.problems) - 1
         return f"{source.problems[0]}" + (f" (and {others} more)" if others else "")

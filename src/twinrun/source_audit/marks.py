@@ -68,6 +68,12 @@ class Origin:
     """In a library: the function or class it was last seen in. What it reaches elsewhere does not count."""
     evidence: list[str] = field(default_factory=list)
 
+    def race(self, line: str) -> None:
+        """Make it a race that no seed fixes, with a line of evidence."""
+        self.raced = True
+        if line not in self.evidence:
+            self.evidence.append(line)
+
 
 Mark = tuple[Origin, str]
 Marks = frozenset[Mark]

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from twinrun.knowledge import root
+from twinrun.knowledge import Kind, methods_of, root
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
 # Calls into these at module level do something, or draw something, when the module is imported.
@@ -24,9 +24,7 @@ _ACTIVE_PACKAGES = frozenset(
     | {"twinrun", "sklearn", "pandas", "scipy", "glob", "pathlib"}
 )
 _TEST_FILE = re.compile(r"test_.*\.py$|.*_test\.py$|conftest\.py$")
-_TRAINING_METHODS = frozenset(
-    {"fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize", "gradient"}
-)
+_TRAINING_METHODS = methods_of(Kind.TRAIN) - {"partial_fit"} | {"apply_gradients", "minimize", "gradient"}
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,8 @@ class Module:
     shown: str
     tree: ast.Module
     source: bytes
-    remembered: dict[str, Any] = field(default_factory=dict)
-    """What others have found out about it, by their own names."""
+    remembered: dict[Any, Any] = field(default_factory=dict)
+    """What others have found out about it, by the function that did."""
 
     @property
     def package(self) -> str:
@@ -119,12 +117,8 @@ class Module:
             return False
         if not self.quiet:
             return True
-        return any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in _TRAINING_METHODS
-            for node in top_level(self.tree.body)
-        )
+        calls = (node.func for node in top_level(self.tree.body) if isinstance(node, ast.Call))
+        return any(isinstance(call, ast.Attribute) and call.attr in _TRAINING_METHODS for call in calls)
 
 
 def absolute(package: str, module: str | None, level: int) -> str:
@@ -276,15 +270,21 @@ class Sources:
         folders = (Path(base, *dotted.split(".")) for base in roots.folders(dotted))
         return any(folder.is_dir() and any(folder.glob("*.py")) for folder in folders)
 
+    def imported(self, module: Module, roots: Roots) -> Iterator[Module]:
+        """The modules of the program that importing this one imports directly."""
+        for name in module.imports:
+            found = self.find(name, roots) or self.find(name.rpartition(".")[0], roots)
+            if found is not None:
+                yield found
+
     def closure(self, module: Module, roots: Roots) -> Iterator[Module]:
         """The module and every module of the program that importing it imports, nearest first."""
         seen = {id(module)}
         pending = [module]
-        for current in pending:  # grows while it is gone through
+        for current in pending:  # grows meanwhile
             yield current
-            for name in current.imports:
-                found = self.find(name, roots) or self.find(name.rpartition(".")[0], roots)
-                if found is not None and id(found) not in seen:
+            for found in self.imported(current, roots):
+                if id(found) not in seen:
                     seen.add(id(found))
                     pending.append(found)
 
@@ -293,35 +293,37 @@ class Sources:
         if id(module) in self._quiet:
             return self._quiet[id(module)]
         closure: list[int] = []
-        quiet = True
         for current in self.closure(module, roots):
             closure.append(id(current))
-            quiet = current.quiet and self._quiet.get(id(current), True)
-            if not quiet:
-                break
-        if quiet:  # then so is everything it imports
-            self._quiet.update(dict.fromkeys(closure, True))
-        self._quiet[id(module)] = quiet
-        return quiet
+            if not (current.quiet and self._quiet.get(id(current), True)):
+                self._quiet[id(module)] = False
+                return False
+        self._quiet.update(dict.fromkeys(closure, True))  # so is everything it imports
+        return True
+
+
+def _packages(path: Path) -> list[Path]:
+    """The folders around a file that are packages, the outermost first."""
+    found: list[Path] = []
+    for folder in path.parents:
+        if not (folder / "__init__.py").is_file():
+            break
+        found.insert(0, folder)
+    return found
 
 
 def dotted_name(path: Path) -> str:
     """The name of a file's module: with its packages, as far up as there are __init__.py files."""
-    parts = [] if path.name == "__init__.py" else [path.stem]
-    folder = path.parent
-    while (folder / "__init__.py").is_file() and folder != folder.parent:
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return ".".join(parts) or path.stem
+    names = [folder.name for folder in _packages(path)]
+    return ".".join([*names, *([] if path.name == "__init__.py" else [path.stem])]) or path.stem
 
 
 def roots_of(path: Path, also: tuple[str, ...] = ()) -> Roots:
     """Where the imports of a file are looked for."""
-    beside = folder = path.parent
-    package = None
-    while (folder / "__init__.py").is_file() and folder != folder.parent:
-        package, folder = folder.name, folder.parent
-    return Roots(str(beside), str(folder) if package is not None else None, package, also)
+    packages = _packages(path)
+    if not packages:
+        return Roots(str(path.parent), also=also)
+    return Roots(str(path.parent), str(packages[0].parent), packages[0].name, also)
 
 
 def project_folders(*folders: Path) -> tuple[str, ...]:

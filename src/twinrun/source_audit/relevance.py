@@ -1,4 +1,4 @@
-"""A cheap look at the text of files, to follow only what can hold a finding. It may err on one side only."""
+"""A cheap look at the text of files, so that only what can hold a finding is followed. It never rules one out wrongly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from twinrun.source_audit.program_files import Module, Sources
+from twinrun.source_audit.program_files import Module, Roots, Sources
 
 T = TypeVar("T")
 
@@ -30,29 +30,33 @@ def worth_following(sources: Sources, module: Module) -> bool:
 def worth_looking_into(sources: Sources, module: Module) -> bool:
     """The same for a file that others call: something varies, and something trains, in it or in a module of
     the program that it imports."""
-    near = [module]
-    roots = sources.roots(module)
-    for name in module.imports:
-        found = sources.find(name, roots) or sources.find(name.rpartition(".")[0], roots)
-        if found is not None:
-            near.append(found)
-    varies = any(_varies(each) for each in near)
-    return varies and any(_trains(each) for each in near)
+    near = [module, *sources.imported(module, sources.roots(module))]
+    return any(map(_varies, near)) and any(map(_trains, near))
 
 
-def _varies(module: Module) -> bool:
-    return _remembered(module, "varies", lambda: _SOURCES.search(module.source) is not None)
+def _once_per_module(find: Callable[[Module], T]) -> Callable[[Module], T]:
+    def found(module: Module) -> T:
+        if find not in module.remembered:
+            module.remembered[find] = find(module)
+        result: T = module.remembered[find]
+        return result
 
-
-def _trains(module: Module) -> bool:
-    return _remembered(module, "trains", lambda: _SINKS.search(module.source) is not None)
-
-
-def _remembered(module: Module, what: str, find: Callable[[], T]) -> T:
-    if what not in module.remembered:
-        module.remembered[what] = find()
-    found: T = module.remembered[what]
     return found
+
+
+@_once_per_module
+def _varies(module: Module) -> bool:
+    return _SOURCES.search(module.source) is not None
+
+
+@_once_per_module
+def _trains(module: Module) -> bool:
+    return _SINKS.search(module.source) is not None
+
+
+@_once_per_module
+def _lines(module: Module) -> list[bytes]:
+    return module.source.splitlines()
 
 
 def names_that_vary(sources: Sources, module: Module) -> frozenset[str]:
@@ -67,20 +71,12 @@ def may_bring_in(module: Module, node: ast.stmt | ast.expr, names: frozenset[str
 
 
 def _segment(module: Module, node: ast.stmt | ast.expr) -> bytes:
-    lines = _lines(module)
-    return b"\n".join(lines[node.lineno - 1 : node.end_lineno])
+    return b"\n".join(_lines(module)[node.lineno - 1 : node.end_lineno])
 
 
-def _lines(module: Module) -> list[bytes]:
-    return _remembered(module, "lines", module.source.splitlines)
-
-
+@_once_per_module
 def _varying_names(module: Module) -> frozenset[str]:
     """The names that a module binds to something that may vary, directly or through another such name."""
-    return _remembered(module, "varying names", lambda: _find_varying_names(module))
-
-
-def _find_varying_names(module: Module) -> frozenset[str]:
     segments = [(_bound(node), _segment(module, node)) for node in module.tree.body]
     segments = [(names, text) for names, text in segments if names]
     found: frozenset[str] = frozenset().union(*(names for names, text in segments if _SOURCES.search(text)))
@@ -92,27 +88,23 @@ def _find_varying_names(module: Module) -> frozenset[str]:
 def _bound(node: ast.stmt) -> frozenset[str]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return frozenset({node.name})
-    return frozenset(
-        inner.id
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-    )
+    names = (inner for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    return frozenset(name.id for name in names if isinstance(name.ctx, ast.Store))
 
 
 def _imported_names(sources: Sources, module: Module) -> frozenset[str]:
-    found = set()
-    roots = sources.roots(module)
-    for alias, dotted in module.aliases.items():
-        whole = sources.find(dotted, roots)
-        if whole is not None:
-            varies = _varies(whole)
-        else:
-            base, _, name = dotted.rpartition(".")
-            part = sources.find(base, roots)
-            varies = part is not None and name in _varying_names(part)
-        if varies:
-            found.add(alias)
-    return frozenset(found)
+    return frozenset(
+        alias for alias, dotted in module.aliases.items() if _may_vary(sources, dotted, sources.roots(module))
+    )
+
+
+def _may_vary(sources: Sources, dotted: str, roots: Roots) -> bool:
+    whole = sources.find(dotted, roots)
+    if whole is not None:
+        return _varies(whole)
+    base, _, name = dotted.rpartition(".")
+    part = sources.find(base, roots)
+    return part is not None and name in _varying_names(part)
 
 
 def _mentioned(text: bytes, names: frozenset[str]) -> bool:

@@ -69,6 +69,11 @@ class Draw:
     """When the generator was created: one created inside the function is not shared."""
     origins: tuple[Origin, ...] = ()
 
+    def cover(self, race: Origin) -> None:
+        """Once the race is fixed, nothing is left to report about this draw."""
+        for origin in self.origins:
+            origin.covered_by = race
+
 
 @dataclass(eq=False, slots=True)
 class Collector:
@@ -195,45 +200,30 @@ class State:
         return Site(frame.module.shown, line_of(node))
 
     def origin(
-        self,
-        code: str,
-        frame: Frame,
-        node: ast.AST,
-        what: str | None = None,
-        *,
-        stream: str | None = None,
-        part: str = "",
+        self, code: str, frame: Frame, node: ast.AST, what: str = "", *, stream: str = "", part: str = ""
     ) -> Origin:
         """The origin of this code at this node; the same one each time the node is executed."""
         key = (code, id(node), stream, part)
-        known = self.origins.get(key)
-        if known is None:
-            known = Origin(
-                code,
-                frame.module.shown,
-                line_of(node),
-                what or source_text(node),
-                self.tick(),
-                stream,
-                deferred=self.deferring > 0,
-                part=part,
-            )
-            self.origins[key] = known
-        known.root = self.root
-        return known
+        if key not in self.origins:
+            site, what = self.site(frame, node), what or source_text(node)
+            origin = Origin(code, site.file, site.line, what, self.tick(), stream or None, part=part)
+            origin.deferred = self.deferring > 0
+            self.origins[key] = origin
+        self.origins[key].root = self.root
+        return self.origins[key]
 
-    def origin_at(self, code: str, site: Site, what: str) -> Origin:
-        """The origin of this code at a place."""
-        known = self.origins.get((code, site))
-        if known is None:
-            known = self.origins[code, site] = Origin(code, site.file, site.line, what, self.tick())
-        return known
+    def origin_at_draw(self, code: str, draw: Draw) -> Origin:
+        """The origin of this code at the place of a draw."""
+        key = (code, draw.site)
+        if key not in self.origins:
+            self.origins[key] = Origin(code, draw.site.file, draw.site.line, draw.what, self.tick())
+        return self.origins[key]
 
     def reach(self, marks: Marks, frame: Frame, node: ast.AST, what: str) -> None:
         """These marks reached training here, and so did what decided that this is executed at all."""
         for origin, _ in marks | self.control:
             if origin.reached is None and origin.root in (0, self.root):
-                origin.reached = f"{what} at {frame.module.shown}:{line_of(node)}"
+                origin.reached = f"{what} at {self.site(frame, node)}"
 
     def reach_dataset(self, marks: Marks, frame: Frame, node: ast.AST) -> None:
         """These marks are in a dataset. What varies in it reaches training; an order does, unless the program
@@ -241,7 +231,7 @@ class State:
         self.reach(without_order(marks), frame, node, "a dataset")
         for origin, mode in marks:
             if mode != VALUE and origin.root in (0, self.root):
-                self.pending.setdefault(origin, f"a dataset at {frame.module.shown}:{line_of(node)}")
+                self.pending.setdefault(origin, f"a dataset at {self.site(frame, node)}")
 
     def escaped(self, marks: Marks) -> None:
         """An element of a dataset was handed to something that cannot be looked into."""
@@ -276,7 +266,7 @@ class State:
         mode: str = VALUE,
         part: str = "",
     ) -> Marks:
-        """Draw from a global stream: the marks of what comes out."""
+        """Draw from a global stream: the marks of the result."""
         seeding = self.streams[stream]
         marks: Marks = NONE
         if seeding.state == "unseeded":

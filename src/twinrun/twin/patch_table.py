@@ -35,6 +35,7 @@ class Row(msgspec.Struct):
     needed_for: list[str]
     reason: str
     tested_on: str
+    optional: bool
     status: Status = "waiting"  # for the program to import the module
     why: str = ""
 
@@ -53,7 +54,7 @@ class PatchTable:
         for point in points:
             if point.place not in self._rows:
                 self._rows[point.place] = Row(
-                    owner, point.place, list(point.needed_for), point.reason, point.tested_on
+                    owner, point.place, list(point.needed_for), point.reason, point.tested_on, point.optional
                 )
                 waiting.setdefault(point.trigger, []).append(point)
         for module, together in waiting.items():

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,17 @@ class Block:
     digests: Sequence[int]
     read: Read | None = None
     values: tuple[tuple[int, float], ...] = ()
+
+    @staticmethod
+    def of(phase: str, named: Iterable[tuple[str, Any]], values: tuple[tuple[int, float], ...] = ()) -> Block:
+        """A block of NumPy arrays. They are kept, for a dump, and must not change until the next step."""
+        from twinrun.recording.digest import digest_array
+
+        pairs = list(named)
+        digests = [digest_array(array) for _, array in pairs]
+        return Block(
+            phase, tuple(name for name, _ in pairs), digests, lambda number: pairs[number][1], values
+        )
 
 
 class Recorder:

@@ -12,22 +12,23 @@ import time
 from pathlib import Path
 from typing import Any
 
+import example_pipelines
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.framework import config
 
-import pipelines
 import twinrun
 from twinrun.pipelines import build_sites
-from twinrun.pipelines.lift import lift
-from twinrun.pipelines.pipeline_stages import argument, read
-from twinrun.pipelines.serialized_graph import tensorflows_graph
+from twinrun.pipelines.lifted_graph import lift
+from twinrun.pipelines.op_arguments import argument
+from twinrun.pipelines.pipeline_stages import read
+from twinrun.pipelines.serialized_graph import serialized_graph
 
 D = tf.data.Dataset
 build_sites.note_sites()
-EVERYTHING = {**pipelines.RACING, **pipelines.FIXED, **pipelines.REFUSED}
+EVERYTHING = {**example_pipelines.RACING, **example_pipelines.FIXED, **example_pipelines.REFUSED}
 
 
 def _marked(builder: Any) -> list[tuple[str, int]]:
@@ -63,16 +64,16 @@ def every_pipeline_has_exactly_the_findings_it_is_marked_with() -> None:
 
 
 def findings_carry_the_file_the_evidence_and_a_fix() -> None:
-    for name in pipelines.RACING:
+    for name in example_pipelines.RACING:
         for one in _audited(name).findings:
-            assert one.file == pipelines.__file__
+            assert one.file == example_pipelines.__file__
             assert one.message and one.evidence and one.fix
             assert not one.confirmed
 
 
 def pipelines_that_repeat_have_no_stage_in_doubt() -> None:
     doubtful = {}
-    for name in pipelines.FIXED:
+    for name in example_pipelines.FIXED:
         stages = _audited(name).stages
         words = {(stage.order, stage.randomness) for stage in stages}
         if not words <= {("deterministic", "none"), ("deterministic", "seeded")}:
@@ -81,20 +82,21 @@ def pipelines_that_repeat_have_no_stage_in_doubt() -> None:
 
 
 def every_racing_pipeline_has_a_stage_to_blame() -> None:
-    for name in pipelines.RACING:
+    for name in example_pipelines.RACING:
         stages = _audited(name).stages
         assert any(
-            stage.order == "given up" or stage.randomness in ("racing", "unseeded") for stage in stages
+            stage.order == "nondeterministic" or stage.randomness in ("racing", "unseeded")
+            for stage in stages
         ), name
 
 
 def the_lifted_graph_is_the_one_tensorflow_writes() -> None:
     """Op for op, with the attributes that decide: what we read is what TensorFlow would run."""
     compared = 0
-    for name, builder in {**pipelines.RACING, **pipelines.FIXED}.items():
+    for name, builder in {**example_pipelines.RACING, **example_pipelines.FIXED}.items():
         dataset = builder(4)
         ours = _counted(_lifted(lift(dataset)))
-        theirs = _counted(_written(tensorflows_graph(dataset)))
+        theirs = _counted(_written(serialized_graph(dataset)))
         for key, count in theirs.items():
             assert key in ours, (name, key, ours)
             # a dataset that is used twice is written twice by TensorFlow, and once by us
@@ -166,7 +168,7 @@ def _counted(ops: list[Any]) -> dict[Any, int]:
 def noting_lines_changes_no_graph() -> None:
     def graph() -> list[str]:
         ds = D.range(9).shuffle(3, seed=1).map(lambda x: x + 1, num_parallel_calls=2).batch(2)
-        return sorted(re.sub(r"[_:]\d+", "", str(tensorflows_graph(ds))).splitlines())
+        return sorted(re.sub(r"[_:]\d+", "", str(serialized_graph(ds))).splitlines())
 
     noted = graph()
     build_sites.forget_sites()
@@ -218,7 +220,9 @@ def a_seed_that_comes_after_the_pipeline_is_found_to_be_too_late() -> None:
 def in_a_process_watched_from_its_start_an_unseeded_python_stream_is_known() -> None:
     from twinrun.twin.pins import current
 
-    ds = D.range(9).map(lambda x: tf.py_function(pipelines.jittered, [tf.cast(x, tf.float64)], tf.float64))
+    ds = D.range(9).map(
+        lambda x: tf.py_function(example_pipelines.jittered, [tf.cast(x, tf.float64)], tf.float64)
+    )
     assert twinrun.audit(ds).findings == ()  # here nobody knows
     session = current()
     before = session.launched, session.watching, dict(session.seedings)

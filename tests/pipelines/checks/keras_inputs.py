@@ -71,7 +71,7 @@ def element_rng_gives_each_element_of_a_loader_its_own_numbers() -> None:
 
 
 def one_worker_is_found_only_while_numpy_is_not_seeded() -> None:
-    from twinrun.pipelines.seeding import numpy_is_seeded
+    from twinrun.pipelines.python_draws import numpy_is_seeded
 
     if not numpy_is_seeded():
         assert _codes(Noisy()) == ["TW102"]
@@ -136,15 +136,15 @@ class Old(tf_keras.utils.Sequence):
         return np.random.rand(2, 3), np.zeros(2)
 
 
-def loaders_of_tf_keras_are_read_with_what_fit_is_told() -> None:
+def loaders_of_tf_keras_are_read_with_the_options_of_fit() -> None:
     from twinrun.pipelines import built_datasets
 
     assert _codes(Old(), workers=2) == ["TW205"]
     flips = tf_keras.preprocessing.image.ImageDataGenerator(horizontal_flip=True)
     flips.apply_transform = lambda image, _: image  # the real one wants scipy
     images = flips.flow(np.zeros((4, 2, 2, 3)), np.zeros(4), seed=3)
-    built_datasets.stop_watching()
-    built_datasets.watch_datasets()
+    built_datasets.stop_recording()
+    recorder = built_datasets.record_datasets()
     try:
         model = tf_keras.Sequential([tf_keras.layers.Flatten(), tf_keras.layers.Dense(1)])
         model.compile("sgd", "mse")
@@ -152,20 +152,20 @@ def loaders_of_tf_keras_are_read_with_what_fit_is_told() -> None:
         fresh = tf_keras.Sequential([tf_keras.layers.Flatten(), tf_keras.layers.Dense(1)])
         fresh.compile("sgd", "mse")
         fresh.fit(images, workers=2, verbose=0)
-        told = built_datasets.told()
+        report = recorder.report()
     finally:
-        built_datasets.stop_watching()
-    assert [one["code"] for one in told["findings"]] == ["TW205", "TW205"]
-    # an iterator of the library's has no line of the user's: it is told where fit() was handed it
-    assert all(one["file"] == __file__ and one["line"] for one in told["findings"])
-    assert told["failures"] == []
+        built_datasets.stop_recording()
+    assert [one["code"] for one in report["findings"]] == ["TW205", "TW205"]
+    # an iterator of the library's has no line of the user's: it is reported where it was passed to fit()
+    assert all(one["file"] == __file__ and one["line"] for one in report["findings"])
+    assert report["failures"] == []
 
 
-def the_watch_collects_what_a_program_trains_on() -> None:
+def the_recorder_collects_what_a_program_trains_on() -> None:
     from twinrun.pipelines import built_datasets
 
-    built_datasets.stop_watching()
-    built_datasets.watch_datasets()
+    built_datasets.stop_recording()
+    recorder = built_datasets.record_datasets()
     try:
         never_used = tf.data.Dataset.range(3).shuffle(3)
         used = tf.data.Dataset.range(12).shuffle(12).batch(4)
@@ -176,24 +176,22 @@ def the_watch_collects_what_a_program_trains_on() -> None:
         model.compile("sgd", "mse")
         model.fit(np.zeros((8, 3), np.float32), np.zeros(8), epochs=2, verbose=0)
         model.fit(Noisy(workers=2), verbose=0)
-        audits = built_datasets.collected()
     finally:
-        built_datasets.stop_watching()
+        built_datasets.stop_recording()
     del never_used
-    codes = [[one.code for one in audit.findings] for audit in audits]
+    codes = [[one.code for one in audit.findings] for audit in recorder.audits]
     assert codes == [["TW201"], ["TW201"], ["TW205"], []]
-    assert all(one.file == __file__ for audit in audits for one in audit.findings)
-    assert built_datasets.failures() == []
+    assert all(one.file == __file__ for audit in recorder.audits for one in audit.findings)
+    assert recorder.failures == []
 
 
-def the_watch_sees_a_loop_inside_a_tf_function_and_changes_nothing() -> None:
+def the_recorder_sees_a_loop_inside_a_tf_function_and_changes_nothing() -> None:
     from twinrun.pipelines import built_datasets
 
-    def total(watched: bool) -> tuple[float, list[str]]:
+    def total(recorded: bool) -> tuple[float, list[str]]:
         tf.random.set_seed(4)
-        built_datasets.stop_watching()
-        if watched:
-            built_datasets.watch_datasets()
+        built_datasets.stop_recording()
+        recorder = built_datasets.record_datasets() if recorded else built_datasets.DatasetRecorder()
         try:
             ds = (
                 tf.data.Dataset.range(8)
@@ -209,13 +207,13 @@ def the_watch_sees_a_loop_inside_a_tf_function_and_changes_nothing() -> None:
                 return found
 
             answer = float(run()), float(run())
-            return answer, [stage.kind for audit in built_datasets.collected() for stage in audit.stages]
+            assert recorder.failures == []
+            return answer, [stage.kind for audit in recorder.audits for stage in audit.stages]
         finally:
-            built_datasets.stop_watching()
+            built_datasets.stop_recording()
             tf.random.set_seed(None)
 
     bare, nothing = total(False)
     seen, stages = total(True)
     assert bare == seen
     assert nothing == [] and stages[:3] == ["range", "shuffle", "map"]
-    assert built_datasets.failures() == []

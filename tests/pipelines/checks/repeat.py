@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import example_pipelines
 import keras
 import numpy as np
 import pytest
@@ -12,15 +13,14 @@ import tensorflow as tf
 from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.framework import config
 
-import pipelines
 import twinrun
 from twinrun.errors import TwinrunError, UsageError
 from twinrun.pipelines import changes, note_sites, set_epoch
 from twinrun.pipelines.build_sites import shown_file
 from twinrun.pipelines.element_streams import restore_global_streams
-from twinrun.pipelines.function_replay import CannotRewrite
-from twinrun.pipelines.lift import NotADataset
-from twinrun.pipelines.serialized_graph import tensorflows_graph
+from twinrun.pipelines.lifted_graph import NotADataset
+from twinrun.pipelines.rewrite_outcome import CannotRewrite
+from twinrun.pipelines.serialized_graph import serialized_graph
 
 D = tf.data.Dataset
 note_sites()
@@ -115,15 +115,15 @@ def draws_are_all_different_and_distributed_as_they_were() -> None:
 
 def the_original_is_untouched() -> None:
     ds = D.range(16).shuffle(16, seed=1).map(lambda x: x + 1, num_parallel_calls=2, deterministic=False)
-    before = sorted(str(tensorflows_graph(ds)).splitlines())
+    before = sorted(str(serialized_graph(ds)).splitlines())
     spec, options = ds.element_spec, ds.options()
     twinrun.repeatable(ds)
-    assert sorted(str(tensorflows_graph(ds)).splitlines()) == before
+    assert sorted(str(serialized_graph(ds)).splitlines()) == before
     assert (ds.element_spec, ds.options()) == (spec, options)
 
 
 def number_and_form_of_elements_stay_the_same() -> None:
-    for name, builder in {**pipelines.RACING, **pipelines.FIXED}.items():
+    for name, builder in {**example_pipelines.RACING, **example_pipelines.FIXED}.items():
         original = builder(2)
         made = twinrun.repeatable(original, seed=1)
         assert made.element_spec == original.element_spec, name
@@ -134,29 +134,29 @@ def number_and_form_of_elements_stay_the_same() -> None:
 
 
 def only_the_order_changes_where_only_the_order_was_given_up() -> None:
-    names = [name for name in pipelines.RACING if "order_given_up" in name]
+    names = [name for name in example_pipelines.RACING if "order_given_up" in name]
     assert len(names) == 5
     for name in names:
-        made = twinrun.data_fingerprint(twinrun.repeatable(pipelines.RACING[name](8), seed=1))
-        again = twinrun.data_fingerprint(twinrun.repeatable(pipelines.RACING[name](1), seed=2))
-        plain = twinrun.data_fingerprint(pipelines.RACING[name](2))
+        made = twinrun.data_fingerprint(twinrun.repeatable(example_pipelines.RACING[name](8), seed=1))
+        again = twinrun.data_fingerprint(twinrun.repeatable(example_pipelines.RACING[name](1), seed=2))
+        plain = twinrun.data_fingerprint(example_pipelines.RACING[name](2))
         assert made.ordered == again.ordered, name
         if "branch" not in name:  # there the order decides which elements are paired
             assert made.unordered == plain.unordered, name
 
 
 def what_is_made_is_clean_to_the_audit() -> None:
-    for name, builder in pipelines.RACING.items():
+    for name, builder in example_pipelines.RACING.items():
         audit = twinrun.audit(twinrun.repeatable(builder(4), seed=1))
         assert [one.code for one in audit.findings if one.code != "TW107"] == [], name
 
 
 def changes_are_listed_with_stage_and_line() -> None:
-    made = twinrun.repeatable(pipelines.RACING["shuffle_between_cache_and_map"](2), seed=1)
+    made = twinrun.repeatable(example_pipelines.RACING["shuffle_between_cache_and_map"](2), seed=1)
     listed = {change.kind: change for change in changes(made.prefetch(1))}
     assert set(listed) == {"shuffle", "map"}
     assert "seeded from (seed, epoch)" in str(listed["shuffle"])
-    assert listed["map"].site is not None and listed["map"].site.file == pipelines.__file__
+    assert listed["map"].site is not None and listed["map"].site.file == example_pipelines.__file__
     assert changes(D.range(3)) == ()
 
 
@@ -167,12 +167,12 @@ def what_cannot_be_rewritten_is_refused_with_stage_and_reason() -> None:
         "candidate_sampler": "UniformCandidateSampler",
         "variable_that_parallel_calls_update": "AssignAddVariableOp",
     }
-    assert set(reasons) == set(pipelines.REFUSED)
-    for name, builder in pipelines.REFUSED.items():
+    assert set(reasons) == set(example_pipelines.REFUSED)
+    for name, builder in example_pipelines.REFUSED.items():
         with pytest.raises(CannotRewrite, match=reasons[name]) as caught:
             twinrun.repeatable(builder(4))
         assert caught.value.where is not None
-        assert caught.value.where.startswith(shown_file(pipelines.__file__))
+        assert caught.value.where.startswith(shown_file(example_pipelines.__file__))
         assert caught.value.hint
     unknown = tf.raw_ops.SleepDataset(
         input_dataset=D.range(9)._variant_tensor,
@@ -230,7 +230,7 @@ def other_threads_keep_their_own_python_streams() -> None:
     def drawn(running: bool) -> list[float]:
         np.random.seed(3)
         random.seed(3)
-        made = twinrun.repeatable(pipelines.RACING["numpy_in_parallel_map"](4), seed=1)
+        made = twinrun.repeatable(example_pipelines.RACING["numpy_in_parallel_map"](4), seed=1)
         found = []
         for _ in made if running else range(64):
             found += [np.random.rand(), random.random()]
@@ -296,7 +296,7 @@ def a_strategy_can_distribute_a_repeatable_dataset() -> None:
 def auto_sharded_workers_share_a_repeatable_dataset_out_cleanly() -> None:
     from twinrun.pipelines import audit_shards
 
-    files = D.list_files(str(pipelines.FOLDER / "part-*.txt")).interleave(
+    files = D.list_files(str(example_pipelines.FOLDER / "part-*.txt")).interleave(
         tf.data.TextLineDataset, cycle_length=4
     )
     audit = audit_shards(twinrun.repeatable(files, seed=1), workers=2)
@@ -316,9 +316,9 @@ def streams_that_a_ledger_has_wrapped_are_known_and_redirected_too() -> None:
     rand.__module__ = "numpy.random"
     np.random.rand = rand
     try:
-        assert [draw.kind for draw in host_draws(pipelines.noisy)] == ["stream"]
+        assert [draw.kind for draw in host_draws(example_pipelines.noisy)] == ["stream"]
         streams = [
-            _values(twinrun.repeatable(pipelines.RACING["numpy_in_parallel_map"](calls), seed=1))
+            _values(twinrun.repeatable(example_pipelines.RACING["numpy_in_parallel_map"](calls), seed=1))
             for calls in (1, 4)
         ]
         assert streams[0] == streams[1] and noted == []

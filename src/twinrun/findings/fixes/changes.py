@@ -83,11 +83,7 @@ def wrap(node: cst.CSTNode, template: str) -> Change:
 def sort(module: Module, node: cst.BaseExpression, key: str = "") -> Change:
     """`sorted(…)` around an expression; `list(…)` around it gives way, as sorted() returns a list."""
     outer = module.outer(node, cst.Call)
-    if (
-        outer is not None
-        and module.name(outer) == "builtins.list"
-        and [a.value for a in outer.args] == [node]
-    ):
+    if module.name(outer) == "builtins.list" and [arg.value for arg in outer.args] == [node]:
         return Change(outer, lambda list_call: _sorted(list_call.args[0].value, key))
     return Change(node, lambda updated: _sorted(updated, key))
 
@@ -140,9 +136,7 @@ def add_argument(call: cst.Call, code: str) -> Change:
 
 
 def _arg(code: str) -> cst.Arg:
-    parsed = cst.parse_expression(f"f({code})")
-    assert isinstance(parsed, cst.Call)
-    return parsed.args[0]
+    return cst.ensure_type(cst.parse_expression(f"f({code})"), cst.Call).args[0]
 
 
 def _one_more(call: cst.Call, new: cst.Arg) -> list[cst.Arg]:
@@ -158,12 +152,10 @@ def _one_more(call: cst.Call, new: cst.Arg) -> list[cst.Arg]:
         indent = breaks[-1] if breaks else closing
         between = closing.with_changes(indent=indent.indent, last_line=indent.last_line)
         end = closing.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
-        own = (
-            {"whitespace_after_arg": end}
-            if after_comma is None
-            else {"comma": cst.Comma(whitespace_after=end)}
-        )
-        new = new.with_changes(**own)
+        if after_comma is None:
+            new = new.with_changes(whitespace_after_arg=end)
+        else:
+            new = new.with_changes(comma=cst.Comma(whitespace_after=end))
     comma = cst.Comma(whitespace_after=between)
     return [*others, last.with_changes(comma=comma, whitespace_after_arg=_NO_SPACE), new]
 
@@ -175,19 +167,14 @@ def add_element(sequence: cst.List | cst.Tuple, code: str) -> Change:
 
 def add_parameter(function: Function, name: str) -> Change:
     new = cst.Param(cst.Name(name))
-    return Change(
-        function.params, lambda updated: updated.with_changes(params=_appended(updated.params, new))
-    )
+    return Change(function.params, lambda given: given.with_changes(params=_appended(given.params, new)))
 
 
 def _appended(items: Sequence[Any], new: Any) -> list[Any]:
     """The new item takes over the comma of the last one, and the line break that may follow it."""
     *others, last = items
-    return [
-        *others,
-        last.with_changes(comma=cst.Comma(whitespace_after=_SPACE)),
-        new.with_changes(comma=last.comma),
-    ]
+    comma = cst.Comma(whitespace_after=_SPACE)
+    return [*others, last.with_changes(comma=comma), new.with_changes(comma=last.comma)]
 
 
 # Lines

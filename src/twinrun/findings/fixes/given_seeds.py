@@ -40,11 +40,10 @@ def generator(module: Module, line: int) -> Draft:
 def layer(module: Module, line: int) -> Draft:
     """Give the unseeded layers and initialisers of this line a seed, each another one."""
     require(not module.calls(KERAS))
-    calls = [call for call in module.find(cst.Call) if _layer_seed(module, call) is not None]
+    calls = [(call, seed) for call in module.find(cst.Call) if (seed := _layer_seed(module, call))]
     changes: Changes = ()
-    for number, call in enumerate(calls):
-        seed = _layer_seed(module, call)
-        if seed is not None and module.name_line(call) == line:
+    for number, (call, seed) in enumerate(calls):
+        if module.name_line(call) == line:
             changes += seed_argument(call, seed, SEED + number)
     note = "give the layer a seed; or call keras.utils.set_random_seed in the program before it is built"
     return Draft(changes, note, safe=False)
@@ -52,9 +51,8 @@ def layer(module: Module, line: int) -> Draft:
 
 def shuffle(module: Module, line: int) -> Draft:
     """Give every unseeded shuffle of this line a seed."""
-    return Draft(
-        sum(_found(module, line, _seeded_shuffle).values(), ()), "give the shuffle a seed", safe=True
-    )
+    found = _found(module, line, _seeded_shuffle)
+    return Draft(sum(found.values(), ()), "give the shuffle a seed", safe=True)
 
 
 def _found(

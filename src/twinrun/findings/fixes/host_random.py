@@ -61,12 +61,10 @@ def _host_calls(module: Module) -> list[HostCall]:
     found = []
     for mapped in mapped_functions(module):
         for call in module.find(cst.Call, mapped.function):
+            if not is_kind(module.name(call), Kind.HOST_CALL):
+                continue
             function = passed_function(module, argument(call, "func", 0))
-            if (
-                is_kind(module.name(call), Kind.HOST_CALL)
-                and module.function(call) is mapped.function
-                and function
-            ):
+            if function is not None and module.function(call) is mapped.function:
                 found.append(HostCall(mapped, call, function))
     return found
 

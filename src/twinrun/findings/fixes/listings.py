@@ -8,8 +8,6 @@ from twinrun.findings.fixes.changes import Changes, Draft, lines_before, sort, w
 from twinrun.findings.fixes.module import Module, called_name
 from twinrun.knowledge import Kind, Known, is_kind, known, known_method
 
-# Where an iterator is only run through from beginning to end, a list does as well.
-_CONSUMERS = {"list", "tuple", "enumerate", "zip", "map", "filter", "dict", "max", "min", "any", "all"}
 _BY_NAME = ", key=lambda entry: entry.name"
 
 
@@ -38,9 +36,9 @@ def _listing(module: Module, call: cst.Call) -> tuple[Changes, bool] | None:
         return _entries_of_with(module, outer)
     if consumer == "builtins.next":
         return (wrap(call, "iter(sorted({it}" + key + "))"),), True
-    runs_through = (consumer or "").removeprefix("builtins.") in _CONSUMERS or isinstance(
-        outer, cst.For | cst.CompFor | cst.StarredElement
-    )
+    # Where an iterator is only run through from beginning to end, a list does as well.
+    loops = isinstance(outer, cst.For | cst.CompFor | cst.StarredElement)
+    runs_through = loops or is_kind(consumer, Kind.ITERATE, Kind.REDUCE)
     return (sort(module, call, key),), listing.returns_list or runs_through
 
 

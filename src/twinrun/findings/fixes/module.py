@@ -3,14 +3,13 @@
 # mypy: disable-error-code="type-abstract"
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, count
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import libcst as cst
 from libcst.metadata import (
-    CodeRange,
     MetadataWrapper,
     ParentNodeProvider,
     PositionProvider,
@@ -24,12 +23,10 @@ from libcst.metadata import (
 from twinrun.knowledge import canonical, root
 
 Function: TypeAlias = cst.FunctionDef | cst.Lambda
-Line: TypeAlias = cst.SimpleStatementLine | cst.SimpleStatementSuite
-Statement: TypeAlias = Line | cst.BaseCompoundStatement
+Statement: TypeAlias = cst.SimpleStatementLine | cst.SimpleStatementSuite | cst.BaseCompoundStatement
 _STATEMENTS = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)
 Block: TypeAlias = cst.Module | cst.IndentedBlock
-COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
-LOOPS = (cst.For, cst.While, *COMPREHENSIONS)
+LOOPS = (cst.For, cst.While, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 Node = TypeVar("Node", bound=cst.CSTNode)
 Value = TypeVar("Value")
 
@@ -71,9 +68,9 @@ class Module:
         wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
         self.tree = wrapper.module
         self.parent = wrapper.resolve(ParentNodeProvider)
-        self._ranges = wrapper.resolve(PositionProvider)
-        self._qualified = wrapper.resolve(QualifiedNameProvider)
-        self._scopes = wrapper.resolve(ScopeProvider)
+        self._ranges: Mapping[cst.CSTNode, Any] = wrapper.resolve(PositionProvider)
+        self._qualified: Mapping[cst.CSTNode, Any] = wrapper.resolve(QualifiedNameProvider)
+        self._scopes: Mapping[cst.CSTNode, Any] = wrapper.resolve(ScopeProvider)
         self._found: dict[type[cst.CSTNode], list[Any]] = {}
         self.imports = sorted(self._imports(), key=lambda each: self.first_line(each.statement))
         self.is_program = self._does_something() if is_program is None else is_program
@@ -81,10 +78,10 @@ class Module:
     # Places
 
     def first_line(self, node: cst.CSTNode) -> int:
-        return self._range(node).start.line
+        return int(self._ranges[node].start.line)
 
     def last_line(self, node: cst.CSTNode) -> int:
-        return self._range(node).end.line
+        return int(self._ranges[node].end.line)
 
     def spans(self, node: cst.CSTNode, line: int) -> bool:
         return self.first_line(node) <= line <= self.last_line(node)
@@ -96,11 +93,6 @@ class Module:
     def code(self, node: cst.CSTNode) -> str:
         return self.tree.code_for_node(node)
 
-    def _range(self, node: cst.CSTNode) -> CodeRange:
-        found = self._ranges[node]
-        assert isinstance(found, CodeRange)
-        return found
-
     # The tree
 
     def find(self, kind: type[Node], within: cst.CSTNode | None = None) -> list[Node]:
@@ -111,7 +103,7 @@ class Module:
         return [node for node in self._found[kind] if within is None or self.inside(node, within)]
 
     def _order(self, node: cst.CSTNode) -> tuple[int, int]:
-        place = self._range(node.func).end if isinstance(node, cst.Call) else self._range(node).start
+        place = self._ranges[node.func].end if isinstance(node, cst.Call) else self._ranges[node].start
         return place.line, place.column
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -137,7 +129,7 @@ class Module:
         """Whether a node can run several times in one call of its function."""
         return isinstance(self.outer(node, *LOOPS, cst.FunctionDef, cst.Lambda, cst.ClassDef), LOOPS)
 
-    def inside(self, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
+    def inside(self, node: cst.CSTNode, outer: cst.CSTNode | None) -> bool:
         return node is outer or any(each is outer for each in self.ancestors(node))
 
     def owner(self, node: cst.CSTNode) -> cst.CSTNode | None:
@@ -212,14 +204,12 @@ class Module:
         """
         parts = dotted.split(".")
         for length in range(len(parts), 0, -1):
-            found = [
-                (inner is not None, each)
-                for each in self.given_by(".".join(parts[:length]))
-                if (inner := self.function(each.statement)) is None
-                or user is None
-                or self.inside(user, inner)
+            given = self.given_by(".".join(parts[:length]))
+            inner = [each for each in given if self.function(each.statement) is not None]
+            usable = [
+                each for each in inner if user is None or self.inside(user, self.function(each.statement))
             ]
-            for _, best in sorted(found, key=lambda pair: pair[0])[:1]:
+            for best in [each for each in given if each not in inner] + usable:
                 return Spelling(".".join([best.local, *parts[length:]]), best.statement)
         return None
 
@@ -235,9 +225,8 @@ class Module:
     def is_label(self, node: cst.Name) -> bool:
         """Whether a name is that of an attribute or an argument, or part of an import."""
         outer = self.parent[node]
-        if self.outer(node, cst.Import, cst.ImportFrom) is not None:
-            return True
-        return getattr(outer, "attr", None) is node or getattr(outer, "keyword", None) is node
+        label = getattr(outer, "attr", None) or getattr(outer, "keyword", None)
+        return label is node or self.outer(node, cst.Import, cst.ImportFrom) is not None
 
     def _imports(self) -> Iterator[Import]:
         for node in self.find(cst.Import):
@@ -246,8 +235,9 @@ class Module:
                 dotted = alias.evaluated_name if alias.evaluated_alias else local
                 yield Import(local, dotted, self.statement(node))
         for origin in self.find(cst.ImportFrom):
-            known = origin.module is not None and not origin.relative
-            for alias in origin.names if known and not isinstance(origin.names, cst.ImportStar) else ():
+            if origin.module is None or origin.relative or isinstance(origin.names, cst.ImportStar):
+                continue
+            for alias in origin.names:
                 dotted = f"{self.code(origin.module)}.{alias.evaluated_name}"
                 yield Import(alias.evaluated_alias or alias.evaluated_name, dotted, self.statement(origin))
 
@@ -279,13 +269,9 @@ def parsed(source: str, is_program: bool | None) -> Module | None:
 
 def _only(found: Iterable[QualifiedName]) -> str | None:
     """The one full name that a name can stand for."""
-    names = {
-        canonical(each.name)
-        if each.source is not QualifiedNameSource.LOCAL and not each.name.startswith(".")
-        else None
-        for each in found
-    }
-    return names.pop() if len(names) == 1 else None
+    names = {canonical(each.name) for each in found}
+    is_known = all(each.source is not QualifiedNameSource.LOCAL and each.name[0] != "." for each in found)
+    return names.pop() if len(names) == 1 and is_known else None
 
 
 def only_statement(statement: cst.CSTNode | None) -> cst.BaseSmallStatement | None:

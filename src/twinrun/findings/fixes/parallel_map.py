@@ -17,12 +17,7 @@ from twinrun.findings.fixes.changes import (
     the_only,
     unpacks,
 )
-from twinrun.findings.fixes.element_seeds import (
-    Mapped,
-    mapped_functions,
-    seed_name,
-    seeds_passed_in,
-)
+from twinrun.findings.fixes.element_seeds import Mapped, mapped_functions, seed_name, seeds_passed_in
 from twinrun.findings.fixes.module import LOOPS, Function, Module, Unsure, called_name, require, sure
 from twinrun.knowledge import Kind, is_kind
 
@@ -48,15 +43,14 @@ _IMAGE_OPS = {
     "jpeg_quality": ("image", "min_jpeg_quality", "max_jpeg_quality"),
     "saturation": ("image", "lower", "upper"),
 }
+_SHUFFLE = ("value", "seed", "name")
 _CATEGORICAL = ("logits", "num_samples", "dtype", "seed", "name")
 STATELESS: dict[str, Stateless] = {
     "tensorflow.random.uniform": Stateless("random.stateless_uniform", _UNIFORM),
     "tensorflow.random.normal": Stateless("random.stateless_normal", _NORMAL),
     "tensorflow.random.truncated_normal": Stateless("random.stateless_truncated_normal", _NORMAL),
     "tensorflow.random.categorical": Stateless("random.stateless_categorical", _CATEGORICAL, 2),
-    "tensorflow.random.shuffle": Stateless(
-        "random.experimental.stateless_shuffle", ("value", "seed", "name")
-    ),
+    "tensorflow.random.shuffle": Stateless("random.experimental.stateless_shuffle", _SHUFFLE),
     **{
         f"tensorflow.image.random_{name}": Stateless(
             f"image.stateless_random_{name}", (*parameters, "seed", "name"), len(parameters)
@@ -115,13 +109,9 @@ def _draws_otherwise(module: Module, call: cst.Call, function: Function) -> bool
     """Randomness that is not rewritten here: another random op, or a function of the module that draws."""
     if _draws(module, call) or _is_generator_method(module, call):
         return True
-    called = [each for each in module.find(cst.FunctionDef) if each.name.value == called_name(call)]
-    return any(
-        _draws(module, inner)
-        for each in called
-        if each is not function
-        for inner in module.find(cst.Call, each)
-    )
+    named = [each for each in module.find(cst.FunctionDef) if each.name.value == called_name(call)]
+    inner = [each for other in named if other is not function for each in module.find(cst.Call, other)]
+    return any(_draws(module, each) for each in inner)
 
 
 def _draws(module: Module, call: cst.Call) -> bool:

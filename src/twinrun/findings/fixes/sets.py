@@ -7,7 +7,7 @@ import libcst as cst
 
 from twinrun.findings.fixes.changes import Draft, replace, sort, wrap
 from twinrun.findings.fixes.imports import imported
-from twinrun.findings.fixes.module import Module, called_name, only_statement, require
+from twinrun.findings.fixes.module import Module, only_statement, require
 from twinrun.knowledge import SET_METHODS, Kind, is_kind, known_method
 
 _OPERATORS = (cst.BitOr, cst.BitAnd, cst.Subtract, cst.BitXor)
@@ -17,11 +17,8 @@ _SPLITS = {"split", "rsplit", "splitlines"}
 
 def sorted_iteration(module: Module, line: int) -> Draft:
     """Sort the set whose order is used at this line, or the one that is made here and used later."""
-    sets = [
-        node
-        for node in module.find(cst.BaseExpression)
-        if _is_in_order(module, node) and _is_set(module, node)
-    ]
+    iterated = [node for node in module.find(cst.BaseExpression) if _is_in_order(module, node)]
+    sets = [node for node in iterated if _is_set(module, node)]
     statement = module.statement_at(line)
     small = only_statement(statement)
     made = [each.target for each in small.targets] if isinstance(small, cst.Assign) else []
@@ -61,26 +58,23 @@ def _is_sorted(module: Module, call: cst.Call) -> bool:
     return isinstance(outer, cst.Arg) and module.name(module.parent[outer]) == "builtins.sorted"
 
 
-def _is_set(module: Module, node: cst.BaseExpression) -> bool:
+def _is_set(module: Module, node: cst.BaseExpression, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression is a set, if the names that were `seen` on the way to it are."""
     if isinstance(node, cst.Set | cst.SetComp):
         return True
     if isinstance(node, cst.Call):
-        method = node.func if isinstance(node.func, cst.Attribute) else None
-        of_set = (
-            method is not None
-            and method.attr.value in {*SET_METHODS, "copy"}
-            and _is_set(module, method.value)
-        )
-        return of_set or is_kind(module.name(node), Kind.SET)
+        if isinstance(node.func, cst.Attribute) and node.func.attr.value in {*SET_METHODS, "copy"}:
+            return _is_set(module, node.func.value, seen)
+        return is_kind(module.name(node), Kind.SET)
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _OPERATORS):
-        right = not isinstance(node.operator, cst.Subtract) and _is_set(module, node.right)
-        return right or _is_set(module, node.left)
-    if isinstance(node, cst.Name | cst.Attribute):
-        values = _values(module, node)
-        return bool(values) and all(
-            not isinstance(each, cst.Name) and _is_set(module, each) for each in values
-        )
-    return False
+        right = not isinstance(node.operator, cst.Subtract) and _is_set(module, node.right, seen)
+        return right or _is_set(module, node.left, seen)
+    if not isinstance(node, cst.Name | cst.Attribute):
+        return False
+    name = module.code(node)
+    values = [] if name in seen else _values(module, node)
+    sets = [not isinstance(each, cst.Name) and _is_set(module, each, seen | {name}) for each in values]
+    return name in seen or (bool(sets) and all(sets))
 
 
 def _values(module: Module, node: cst.Name | cst.Attribute) -> list[cst.BaseExpression]:
@@ -101,20 +95,19 @@ def _values(module: Module, node: cst.Name | cst.Attribute) -> list[cst.BaseExpr
     return values
 
 
-def _elements_are_text(module: Module, node: cst.BaseExpression) -> bool:
+def _elements_are_text(module: Module, node: cst.BaseExpression, seen: frozenset[str] = frozenset()) -> bool:
     """Whether every element is known to be a string, so that they can be sorted."""
     if isinstance(node, cst.Name):
-        grows = any(
-            each.attr.value in ("add", "update") and each.value.deep_equals(node)
-            for each in module.find(cst.Attribute)
-        )
-        return not grows and all(_elements_are_text(module, value) for value in _values(module, node))
+        used = [each.attr.value for each in module.find(cst.Attribute) if each.value.deep_equals(node)]
+        values = [] if node.value in seen else _values(module, node)
+        texts = all(_elements_are_text(module, each, seen | {node.value}) for each in values)
+        return texts and not {"add", "update"} & {*used}
     if isinstance(node, cst.Set):
         return all(isinstance(each.value, cst.BaseString) for each in node.elements)
     if isinstance(node, cst.SetComp):
         return isinstance(node.elt, cst.BaseString) or _calls(node.elt, _TEXT_METHODS)
     if isinstance(node, cst.BinaryOperation):
-        return _elements_are_text(module, node.left) and _elements_are_text(module, node.right)
+        return all(_elements_are_text(module, each, seen) for each in (node.left, node.right))
     if not isinstance(node, cst.Call) or isinstance(node.func, cst.Attribute) or len(node.args) != 1:
         return False
     words = node.args[0].value
@@ -124,9 +117,8 @@ def _elements_are_text(module: Module, node: cst.BaseExpression) -> bool:
 
 
 def _calls(node: cst.BaseExpression, methods: set[str]) -> bool:
-    return (
-        isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and called_name(node) in methods
-    )
+    func = node.func if isinstance(node, cst.Call) else None
+    return isinstance(func, cst.Attribute) and func.attr.value in methods
 
 
 def _stable_hash(module: Module, line: int) -> Draft:

@@ -41,10 +41,9 @@ class TensorFlow(Framework):
         trace_ops(recorder, pipeline=pipeline)
 
     def audit_datasets(self, session: Session) -> None:
-        from twinrun.pipelines.built_datasets import told, watch_datasets
+        from twinrun.pipelines.built_datasets import record_datasets
 
-        watch_datasets()
-        session.audited = told
+        session.audited = record_datasets().report
 
     def explain(self, problem: BaseException) -> Finding | None:
         from twinrun.frameworks.tensorflow.refusal import explain

@@ -15,7 +15,6 @@ from tensorflow.python.ops.control_flow_v2_func_graphs import WhileBodyFuncGraph
 
 from twinrun.frameworks.tensorflow.summarize import named_arguments
 from twinrun.frameworks.tensorflow.tensors import leaves
-from twinrun.recording.digest import digest_array
 from twinrun.twin.recorder import Block
 
 if TYPE_CHECKING:
@@ -138,24 +137,15 @@ class _Report:
         for one in self.observer.take_probes():
             recorder.add(one)
         if self.batch:
-            recorder.add(_block("batch", list(zip(self.batch, arrays, strict=False))))
+            recorder.add(Block.of("batch", zip(self.batch, arrays, strict=False)))
         state = list(zip(self.variables, arrays[len(self.batch) :], strict=True))
         for phase in ("weights", "seed"):
             chosen = [(name, array) for (kind, name), array in state if kind == phase]
             if chosen:
-                recorder.add(_block(phase, chosen))
+                recorder.add(Block.of(phase, chosen))
             gone = [(name, digest) for kind, name, digest in self.dead if kind == phase]
             if gone:
                 recorder.add(Block(phase, tuple(name for name, _ in gone), [digest for _, digest in gone]))
         recorder.step += span
         recorder.emit(span)
         recorder.wait_for_parent()
-
-
-def _block(phase: str, chosen: list[tuple[str, Any]]) -> Block:
-    return Block(
-        phase,
-        tuple(name for name, _ in chosen),
-        [digest_array(array) for _, array in chosen],
-        lambda number: chosen[number][1],
-    )

@@ -26,7 +26,6 @@ from twinrun.frameworks.tensorflow.summarize import (
 from twinrun.frameworks.tensorflow.tensors import block, folded, leaves, size_of_block
 from twinrun.frameworks.tensorflow.updater import Call, Updater
 from twinrun.frameworks.tensorflow.variables import Variables
-from twinrun.recording.digest import digest_array
 from twinrun.twin.recorder import Block, Recorder
 from twinrun.twin.steps import Steps
 
@@ -289,10 +288,7 @@ class Observer:
         training = self._train_calls or (self._outermost is not None and self._outermost.updaters)
         if training and self.recorder.alive:
             with self.recorder.lock:
-                digests = [digest_array(array) for array in arrays]
-                self.pending_graph.append(
-                    (slot, Block("batch", names, digests, lambda number: arrays[number]))
-                )
+                self.pending_graph.append((slot, Block.of("batch", zip(names, arrays, strict=True))))
 
     def _add_pending(self, inputs: list[tuple[str, Any]]) -> None:
         """What was pending belongs to the update that was just made. Where the training call was given tensors, or

@@ -9,7 +9,6 @@ import tensorflow as tf
 from twinrun.frameworks.tensorflow import loops
 from twinrun.frameworks.tensorflow.observer import observer_for
 from twinrun.frameworks.tensorflow.tensors import block, leaves
-from twinrun.recording.digest import digest_array
 from twinrun.twin.recorder import Block, Recorder
 
 
@@ -30,12 +29,9 @@ def probe_tensor(recorder: Recorder, name: str, tensor: Any) -> bool:
     names = tuple(part for part, _ in parts)
 
     def callback(*arrays: Any) -> None:
-        values = list(arrays)
         try:
             with recorder.lock:
-                digests = [digest_array(array) for array in values]
-                found = Block("probe", names, digests, lambda number: values[number])
-                observer.pending_graph.append((0, found))
+                observer.pending_graph.append((0, Block.of("probe", zip(names, arrays, strict=True))))
         except Exception as problem:
             recorder.trouble(problem)
 

@@ -14,7 +14,6 @@ from tensorflow.python.framework import errors, ops
 
 from twinrun.frameworks.tensorflow.session_graph import plan
 from twinrun.frameworks.tensorflow.tensors import OPAQUE, scalars
-from twinrun.recording.digest import digest_array
 from twinrun.twin.recorder import Block, Recorder
 from twinrun.twin.steps import Steps
 
@@ -213,11 +212,5 @@ def _name(tensor: Any) -> str:
 
 
 def _block(phase: str, named: list[tuple[str, np.ndarray]]) -> Block:
-    arrays = [array for _, array in named]
-    return Block(
-        phase,
-        tuple(name for name, _ in named),
-        [digest_array(array) for array in arrays],
-        lambda number: arrays[number],
-        scalars(arrays) if phase in ("batch", "loss", "metric", "forward") else (),
-    )
+    is_state = phase not in ("batch", "loss", "metric", "forward")
+    return Block.of(phase, named, () if is_state else scalars([array for _, array in named]))

@@ -16,7 +16,6 @@ from twinrun.source_audit.abstract_values import MISSING, Arguments, Value, tota
 from twinrun.source_audit.containers import element_of
 from twinrun.source_audit.marks import NONE, ORDER, VALUE, Marks, Origin
 from twinrun.source_audit.outgoing_call import Call, Handler
-from twinrun.source_audit.rules import races
 from twinrun.source_audit.state import Collector, Draw, Frame
 
 _DATASET = "tensorflow.data.Dataset"
@@ -187,8 +186,8 @@ def _raced(call: Call, collector: Collector) -> None:
             continue
         race = call.origin(code)
         for draw in found:
-            races.explain(race, f"{draw.what} at {draw.site} is called by several threads at once")
-        races.cover(race, found)
+            race.race(f"{draw.what} at {draw.site} is called by several threads at once")
+            draw.cover(race)
         call.reach_dataset(frozenset({(race, VALUE)}))
 
 

@@ -22,7 +22,7 @@ def set_iterated(frame: Frame, node: ast.AST, iterable: Value) -> Marks:
     unordered = any(each.kind == "set" and not _numeric(each) for each in iterable.each())
     if frame.state.hash_seed_works or not unordered:
         return NONE
-    what = ast.unparse(node)[:60] if isinstance(node, ast.expr) else None
+    what = ast.unparse(node)[:60] if isinstance(node, ast.expr) else ""
     return frozenset({(frame.state.origin("TW301", frame, node, what), ORDER)})
 
 

@@ -11,10 +11,10 @@ from twinrun.source_audit.abstract_values import Arguments, Value, plain, total
 from twinrun.source_audit.containers import collection_of
 from twinrun.source_audit.marks import NONE, ORDER, VALUE, Marks, as_value
 from twinrun.source_audit.outgoing_call import Call, Handler
-from twinrun.source_audit.rules import races
-from twinrun.source_audit.state import Collector, Draw
+from twinrun.source_audit.state import Draw
 
 _POOL, _QUEUE = "(pool)", "(queue)"
+_CALLED = "several workers call it, from"
 _LOADERS = tuple(names_of(Kind.LOADER))
 
 # -- pools --------------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ def _pool_method(call: Call) -> Value:
     given = _passed_on(call)
     with call.state.collecting("loader") as collector:
         result = call.invoke(function, given)
-    marks = _raced(call, collector) if call.receiver.constant is True else NONE
+    marks = _raced(call, collector.shared("host"), _CALLED) if call.receiver.constant is True else NONE
     if call.path in ("submit", "apply_async", "apply"):
         return Value("object", total(result) | marks, path="(future)")
     made = collection_of(result, marks=marks)
@@ -52,18 +52,20 @@ def _passed_on(call: Call) -> Arguments:
     return Arguments(elements)
 
 
-def _raced(call: Call, collector: Collector) -> Marks:
-    """Draws from a state that was there before: the workers share it, or replay copies of it."""
-    shared = collector.shared("host")
-    if not shared:
+def _raced(call: Call, draws: list[Draw], line: str) -> Marks:
+    """Draws from a state that was there before, which workers share or replay copies of: a race where the first is."""
+    if not draws:
         return NONE
-    line = f"several workers call it, from {call.frame.module.shown}:{call.node.lineno}"
-    return frozenset({(races.race_at_draw(call, shared, line), VALUE)})
+    race = call.state.origin_at_draw("TW205", draws[0])
+    race.race(f"{line} {call.frame.module.shown}:{call.node.lineno}")
+    for draw in draws:
+        draw.cover(race)
+    return frozenset({(race, VALUE)})
 
 
 def _completion_order(call: Call) -> Marks:
     origin = call.origin("TW205", part="completion")
-    races.explain(origin, "results come in the order in which the workers happen to finish")
+    origin.race("results come in completion order")
     return frozenset({(origin, ORDER)})
 
 
@@ -88,7 +90,7 @@ def _thread(call: Call) -> Value:
         result = call.invoke(target, Arguments(call.items(None, "args")))
     state.racing -= several
     state.thread = outer
-    marks = _raced(call, collector) if several else NONE
+    marks = _raced(call, collector.shared("host"), _CALLED) if several else NONE
     return Value("object", total(result) | marks, path="(thread)")
 
 
@@ -112,7 +114,7 @@ def _queue_method(call: Call) -> Value:
         queue.ref = {*(queue.ref or ()), call.state.thread}  # who has put into it so far
         if call.state.racing or len(queue.ref - {0}) > 1:
             origin = call.origin("TW205", part="queue")
-            races.explain(origin, "several threads put into this queue")
+            origin.race("several threads put into this queue")
             queue.mark(frozenset({(origin, ORDER)}))
     return plain()
 
@@ -127,10 +129,8 @@ def is_loader(value: Value) -> bool:
 def fed_by_loader(call: Call, loader: Value) -> Marks:
     """The marks of what a loader hands to fit, and of the order in which fit asks for its batches."""
     marks, drawn = _fetched(call, loader)
-    if drawn and _has_workers(call, loader):
-        place = f"{call.frame.module.shown}:{call.node.lineno}"
-        race = races.race_at_draw(call, drawn, f"several workers fetch batches for {call.path}() at {place}")
-        marks |= {(race, VALUE)}
+    if _has_workers(call, loader):
+        marks |= _raced(call, drawn, f"several workers fetch batches for {call.path}() at")
     if call.path == "fit" and call.constant(None, "shuffle", True) is True:
         marks |= call.draw(PYTHON, "TW201", kind="seed", part="fit")
     return marks

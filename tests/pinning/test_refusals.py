@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).parent.parent / "programs" / "controls" / "no_kernel.py"
+PROGRAM = Path(__file__).parent.parent / "programs" / "pinning" / "no_kernel.py"
 LINE = next(n for n, text in enumerate(PROGRAM.read_text().splitlines(), 1) if "# the line to blame" in text)
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

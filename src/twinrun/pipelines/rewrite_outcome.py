@@ -1,15 +1,20 @@
-"""What `repeatable` changed: the list a user can read."""
+"""The outcome of a rewrite: the changes that were made, or why a stage cannot be made repeatable."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from twinrun.errors import TwinrunError
 from twinrun.pipelines.build_sites import Site
+
+
+class CannotRewrite(TwinrunError):
+    """A stage that cannot be made repeatable, with the reason."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that was changed: at which stage, built where, and what."""
+    """One thing that `repeatable` changed: at which stage, built where, and what."""
 
     stage: str
     kind: str

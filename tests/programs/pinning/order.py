@@ -32,6 +32,6 @@ with warnings.catch_warnings():
     with twinrun.pinned(5, allow="TW406") as report:
         said["pinned"] = unordered()
         said["op determinism"] = is_op_determinism_enabled()
-        said["read back"] = read_back()["tf-data-order"]["state"]
+        said["read back"] = read_back()["tf-data-order"].state
     said["afterwards"] = unordered()
 print(json.dumps(said))

@@ -1,5 +1,5 @@
 """`twinrun check --pin`: an unmodified program that seeds nothing repeats, and what cannot be pinned is
-said."""
+reported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-PROGRAM = Path(__file__).parent.parent / "programs" / "controls" / "trains.py"
+PROGRAM = Path(__file__).parent.parent / "programs" / "pinning" / "trains.py"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 JSON = ("--no-diagnose", "--output-format", "json")
 
@@ -27,7 +27,7 @@ def test_strictly_pinned_to_a_device_that_is_not_there_nothing_is_judged(twinrun
     result = json.loads(done.stdout)
     assert done.returncode == 2
     assert result["reason"].startswith(
-        "pinning was to be strict, and not everything is pinned: device: no GPU"
+        "strict pinning was requested, and not everything is pinned: device: no GPU"
     )
 
 

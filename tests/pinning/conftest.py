@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-PROGRAMS = Path(__file__).parent.parent / "programs" / "controls"
+PROGRAMS = Path(__file__).parent.parent / "programs" / "pinning"
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

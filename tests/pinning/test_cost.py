@@ -12,7 +12,7 @@ import pytest
 from twinrun.launch.cost import TOGETHER, CannotMeasure, CostOptions, CostReport, Round, summarise, warm_up
 from twinrun.launch.program import Program
 
-PROGRAM = Path(__file__).parent.parent / "programs" / "controls" / "dear.py"
+PROGRAM = Path(__file__).parent.parent / "programs" / "pinning" / "dear.py"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

@@ -12,8 +12,8 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework.config import is_op_determinism_enabled
 
 import twinrun
-from twinrun.twin.refusal import explain
 from twinrun.errors import TwinrunError
+from twinrun.frameworks.tensorflow.refusal import explain
 
 said = {}
 
@@ -36,7 +36,7 @@ said["early"] = {
     "not_applied": report.not_applied,
     "findings": [finding.code for finding in report.findings],
     "warned": [f"{warning.category.__name__} {warning.filename} {warning.lineno}" for warning in caught],
-    "set_by": {name: entry["set_by"] for name, entry in report.controls.items()},
+    "set_by": {name: entry.set_by for name, entry in report.controls.items()},
 }
 
 
@@ -138,5 +138,5 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     report = twinrun.pin(45, allow="TW406")
 said["allowed"] = report.left_off
-said["op determinism after allowing"] = report.controls["op-determinism"]["state"]
+said["op determinism after allowing"] = report.controls["op-determinism"].state
 print(json.dumps(said))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-PROGRAM = Path(__file__).parent.parent / "programs" / "controls" / "order.py"
+PROGRAM = Path(__file__).parent.parent / "programs" / "pinning" / "order.py"
 
 
 @pytest.fixture(scope="module")

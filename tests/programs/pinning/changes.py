@@ -16,7 +16,7 @@ steps = {}
 def look(name):
     entries = read_back()
     kept = ("state", "set_by", "ok", "changed", "place", "why_not")
-    steps[name] = {control: {key: entry[key] for key in kept} for control, entry in entries.items()}
+    steps[name] = {control: {key: getattr(entry, key) for key in kept} for control, entry in entries.items()}
 
 
 np.random.rand(2000)
@@ -33,7 +33,7 @@ config.disable_op_determinism()
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 os.environ["OPENBLAS_NUM_THREADS"] = "7"
 os.environ["PYTHONHASHSEED"] = "1"
-look("changed behind our back")
+look("changed by unusual calls")
 random.seed()
 look("seeded from fresh entropy")
 print(json.dumps(steps))

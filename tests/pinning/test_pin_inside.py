@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-PROGRAM = Path(__file__).parent.parent / "programs" / "controls" / "inside.py"
+PROGRAM = Path(__file__).parent.parent / "programs" / "pinning" / "inside.py"
 
 
 @pytest.fixture(scope="module")
