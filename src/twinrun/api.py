@@ -10,8 +10,8 @@ from typing import Any
 from twinrun.comparison.contract import parse_contract
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
-from twinrun.options import check_options
 from twinrun.result import CheckResult
+from twinrun.settings import check_options
 
 
 def check(

@@ -73,7 +73,7 @@ def steps(folder: Path) -> dict[int, Any]:
 
 
 @pytest.mark.parametrize(("program", "count"), [(EAGER, 12), (FUNCTIONS, 7), (ROUNDS, 4)])
-def test_every_update_by_hand_is_a_step(tmp_path: Path, program: str, count: int) -> None:
+def test_every_manual_update_is_a_step(tmp_path: Path, program: str, count: int) -> None:
     found = check(write(tmp_path, START + program), "--detail", "--dir", str(tmp_path / "out")).document
     assert (found["verdict"], found["steps_compared"]) == ("repeats", count), found["first_difference"]
     layouts = steps(tmp_path / "out")

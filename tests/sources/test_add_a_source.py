@@ -35,7 +35,9 @@ def test_it_is_logged_suspected_and_confirmed(tmp_path: Path, env: Any) -> None:
 
 
 def test_its_experiment_can_be_repeated_by_hand(tmp_path: Path, env: Any) -> None:
-    found = check(write(tmp_path, PROGRAM), "--freeze", f"dice:train.py:{LINE}", env=env, cwd=tmp_path).document
+    found = check(
+        write(tmp_path, PROGRAM), "--freeze", f"dice:train.py:{LINE}", env=env, cwd=tmp_path
+    ).document
     assert found["verdict"] == "repeats", found
 
 

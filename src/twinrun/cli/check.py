@@ -46,7 +46,7 @@ def _checked(program: tuple[str, ...], module: str | None, **given: Any) -> Chec
     from twinrun.cli.progress import screen
     from twinrun.diagnose.diagnosis import check_and_diagnose
     from twinrun.launch.check import run_check
-    from twinrun.options import check_options
+    from twinrun.settings import check_options
 
     options = check_options(the_program(program, module), **{name: given[name] for name in _CHECKED})
     live = screen(quiet=given["quiet"] or given["no_progress"])

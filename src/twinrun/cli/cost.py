@@ -10,7 +10,7 @@ import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
 from twinrun.errors import UsageError
-from twinrun.options import pin_request
+from twinrun.settings import pin_request
 
 if TYPE_CHECKING:
     from twinrun.launch.cost import CostReport

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
-from twinrun.options import pin_request
+from twinrun.settings import pin_request
 
 if TYPE_CHECKING:
     from twinrun.launch.doctor import Examination

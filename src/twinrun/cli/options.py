@@ -16,7 +16,7 @@ import click
 from twinrun import options
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
-from twinrun.options import OPTIONS, Option
+from twinrun.settings import OPTIONS, Option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 WHICH_PROGRAM = "twinrun check train.py --epochs 2, or twinrun check -m package.train"
@@ -184,7 +184,7 @@ def _known_elsewhere(key: str, value: Any) -> bool:
 
 
 def shared(*names: str, **changes: Mapping[str, Any]) -> Decorator:
-    """Options of twinrun.options, in this order; `changes` is what differs for this verb."""
+    """Options of twinrun.settings, in this order; `changes` is what differs for this verb."""
     return _all([_option(name, replace(OPTIONS[name], **changes.get(name, {}))) for name in names])
 
 

@@ -10,7 +10,7 @@ import click
 
 from twinrun.cli.options import WHICH_PROGRAM, project_table
 from twinrun.errors import UsageError
-from twinrun.options import OPTIONS
+from twinrun.settings import OPTIONS
 
 # What a program's table may set, besides what to run.
 SETTINGS = ("runs", "steps", "contract", "pin", "vary", "timeout", "sequential", "detail")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
-from twinrun.options import pin_request
+from twinrun.settings import pin_request
 
 
 @click.command(cls=RunningVerb)
