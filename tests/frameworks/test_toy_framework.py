@@ -23,7 +23,7 @@ def env(tmp_path: Path) -> dict[str, str | None]:
 def test_its_steps_are_compared(tmp_path: Path, env: Any) -> None:
     program = write(tmp_path, PROGRAM.replace("import tinynet", "import tinynet; tinynet.seed(1)"))
     found = check(program, env=env).document
-    assert found["verdict"] == "repeats" and found["steps"] == 5, found
+    assert found["verdict"] == "repeats" and found["steps_compared"] == 5, found
 
 
 def test_a_difference_is_found_where_it_arises(tmp_path: Path, env: Any) -> None:

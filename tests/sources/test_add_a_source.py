@@ -62,13 +62,13 @@ def test_its_codes_are_explained(env: Any) -> None:
 
 
 def test_its_points_are_in_the_patch_table(tmp_path: Path, env: Any) -> None:
-    import json
-
-    rows = json.loads(twinrun("doctor", "--patches", "--output-format", "json", env=env).out)["patches"]
+    rows = twinrun("doctor", "--patches", "--output-format", "json", env=env).document["patches"]
     assert [row["status"] for row in rows if row["owner"] == "dice"] == ["waiting", "waiting"]
 
 
-def test_a_broken_one_is_named_and_stops_the_check(tmp_path: Path) -> None:
+def test_without_one_that_is_broken_nothing_is_claimed(tmp_path: Path) -> None:
     broken = {**PAGE, "twinrun_dicebox/__init__.py": "import nothing_of_this_name"}
-    answer = check(write(tmp_path, PROGRAM), env={"PYTHONPATH": str(install(broken, tmp_path))})
-    assert answer.code == 2 and "'dice' of twinrun.sources cannot be loaded" in answer.message, answer
+    found = check(write(tmp_path, PROGRAM), env={"PYTHONPATH": str(install(broken, tmp_path))}).document
+    assert found["verdict"] == "undecided", found
+    assert "'dice' of twinrun.sources cannot be loaded" in found["reason"]
+    assert "repair or uninstall the package that brings it" in found["notes"]

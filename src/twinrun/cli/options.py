@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from twinrun import options
+from twinrun import settings
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
 from twinrun.settings import OPTIONS, Option
@@ -241,7 +241,7 @@ def _all(decorators: Sequence[Decorator]) -> Decorator:
 
 def seconds(_: click.Context, option: click.Parameter, value: str | None) -> float | None:
     """As a callback of an option of a verb's own."""
-    return None if value is None else options.seconds(str(option.name), value)
+    return None if value is None else settings.seconds(str(option.name), value)
 
 
 def the_program(program: tuple[str, ...], module: str | None) -> Program:
@@ -252,4 +252,4 @@ def the_program(program: tuple[str, ...], module: str | None) -> Program:
     return Program(program[0], program[1:])
 
 
-the_pin = options.pin_request
+the_pin = settings.pin_request
