@@ -30,9 +30,9 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
-## make test-oldest: the tests of pinning, on the oldest TensorFlow that is supported, in an environment of its own
+## make test-oldest: what patches TensorFlow (observing, pinning, sources), on the oldest release that is supported
 test-oldest: $(OLDEST)/.ready
-	$(OLDEST)/bin/python -m pytest tests/controls
+	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile tests/pinning tests/check tests/frameworks tests/sources tests/twin
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
@@ -40,11 +40,12 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-## make lint: ruff and mypy --strict
+## make lint: ruff, mypy --strict and the import contracts
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 ## make bench: measure what watching costs (minutes)
 bench: $(READY)

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,146 +45,100 @@ class Outcome:
     error: str = ""
 
 
+LOOSE: dict[str, object] = {"determinism": False}
+COMPILED: dict[str, object] = {**LOOSE, "jit": True}
+FAST = "--xla_cpu_enable_fast_math=true"
+ONE_CPU = ("taskset", "-c", "0")
+
+
+def variable(field: str, name: str, *values: str) -> list[Variant]:
+    """A row for each value of an environment variable."""
+    return [Variant(field, f"{name}={value}", {name: value}) for value in values]
+
+
 def variants(pythons: list[str], folders: list[str]) -> list[Variant]:
-    """Every row of the table, after the reference."""
-    rows = [Variant("nothing", "the same again")]
-    rows += [Variant("intra-op threads", str(n), options={"intra": n}) for n in (1, 3, 4, 8)]
-    rows += [
-        Variant(
-            "intra-op threads",
-            f"TF_NUM_INTRAOP_THREADS={n}",
-            {"TF_NUM_INTRAOP_THREADS": str(n)},
-            {"intra": 0},
-        )
-        for n in (1, 2)
-    ]
-    rows += [Variant("inter-op threads", str(n), options={"inter": n}) for n in (1, 8)]
-    rows += [
-        Variant("instruction set", f"ONEDNN_MAX_CPU_ISA={isa}", {"ONEDNN_MAX_CPU_ISA": isa})
-        for isa in ("SSE41", "AVX2", "AVX512_CORE", "AVX512_CORE_BF16")
-    ]
-    rows += [Variant("oneDNN", "TF_ENABLE_ONEDNN_OPTS=0", {"TF_ENABLE_ONEDNN_OPTS": "0"})]
-    rows += [
+    """Every row of the table, after the reference. What needs a program that is not installed is left out."""
+    library = other_libm() or ""
+    rows = [
+        Variant("nothing", "the same again"),
+        *(Variant("intra-op threads", str(n), options={"intra": n}) for n in (1, 3, 4, 8)),
+        *(
+            replace(each, options={"intra": 0})
+            for each in variable("intra-op threads", "TF_NUM_INTRAOP_THREADS", "1", "2")
+        ),
+        *(Variant("inter-op threads", str(n), options={"inter": n}) for n in (1, 8)),
+        *variable(
+            "instruction set", "ONEDNN_MAX_CPU_ISA", "SSE41", "AVX2", "AVX512_CORE", "AVX512_CORE_BF16"
+        ),
+        *variable("oneDNN", "TF_ENABLE_ONEDNN_OPTS", "0"),
         Variant(
             "oneDNN and instruction set",
             "off, ONEDNN_MAX_CPU_ISA=SSE41",
             {"TF_ENABLE_ONEDNN_OPTS": "0", "ONEDNN_MAX_CPU_ISA": "SSE41"},
-        )
-    ]
-    rows += [
-        Variant("oneDNN math mode", "ONEDNN_DEFAULT_FPMATH_MODE=BF16", {"ONEDNN_DEFAULT_FPMATH_MODE": "BF16"})
-    ]
-    rows += [
-        Variant("oneDNN math mode", "TF_SET_ONEDNN_FPMATH_MODE=BF16", {"TF_SET_ONEDNN_FPMATH_MODE": "BF16"})
-    ]
-    rows += [
-        Variant(
-            "oneDNN caches", "ONEDNN_PRIMITIVE_CACHE_CAPACITY=0", {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "0"}
-        )
-    ]
-    rows += [Variant("op determinism", "off", options={"determinism": False})]
-    rows += [Variant("XLA", "jit_compile=True (op determinism makes Keras ignore it)", options={"jit": True})]
-    loose: dict[str, object] = {"determinism": False}
-    rows += [
-        Variant(
-            "XLA",
-            "jit_compile=True, op determinism off in both",
-            options={**loose, "jit": True},
-            against=loose,
-        )
-    ]
-    fast = "--xla_cpu_enable_fast_math=true"
-    rows += [
-        Variant(
-            "XLA",
-            f"XLA_FLAGS={fast}, compiled in both",
-            {"XLA_FLAGS": fast},
-            {**loose, "jit": True},
-            against={**loose, "jit": True},
-        )
-    ]
-    rows += [
-        Variant(
-            "XLA",
-            "XLA_FLAGS=--xla_cpu_max_isa=AVX2, compiled in both",
-            {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"},
-            {**loose, "jit": True},
-            against={**loose, "jit": True},
-        )
-    ]
-    rows += [
+        ),
+        *variable("oneDNN math mode", "ONEDNN_DEFAULT_FPMATH_MODE", "BF16"),
+        *variable("oneDNN math mode", "TF_SET_ONEDNN_FPMATH_MODE", "BF16"),
+        *variable("oneDNN caches", "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0"),
+        Variant("op determinism", "off", options=LOOSE),
+        Variant("XLA", "jit_compile=True (op determinism makes Keras ignore it)", options={"jit": True}),
+        Variant("XLA", "jit_compile=True, op determinism off in both", options=COMPILED, against=LOOSE),
+        *(
+            Variant(
+                "XLA", f"XLA_FLAGS={flag}, compiled in both", {"XLA_FLAGS": flag}, COMPILED, against=COMPILED
+            )
+            for flag in (FAST, "--xla_cpu_max_isa=AVX2")
+        ),
         Variant(
             "XLA",
             "TF_XLA_FLAGS=--tf_xla_auto_jit=2 with CPU",
             {"TF_XLA_FLAGS": "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"},
-        )
-    ]
-    rows += [
-        Variant("XLA", "XLA_FLAGS alone, nothing compiled", {"XLA_FLAGS": "--xla_cpu_enable_fast_math=true"})
-    ]
-    rows += [Variant("graph optimiser", "remapping off", options={"optimizer": {"remapping": False}})]
-    rows += [Variant("graph optimiser", "all off", options={"optimizer": {"disable_meta_optimizer": True}})]
-    rows += [Variant("TensorFloat-32", "off", options={"tf32": False})]
-    rows += [Variant("OpenMP threads", f"OMP_NUM_THREADS={n}", {"OMP_NUM_THREADS": str(n)}) for n in (1, 8)]
-    rows += [
-        Variant("BLAS threads", f"OPENBLAS_NUM_THREADS={n}", {"OPENBLAS_NUM_THREADS": str(n)}) for n in (1, 8)
-    ]
-    rows += [
-        Variant("BLAS kernels", f"OPENBLAS_CORETYPE={k}", {"OPENBLAS_CORETYPE": k})
-        for k in ("Haswell", "Prescott")
-    ]
-    rows += [
-        Variant("NumPy kernels", "NPY_DISABLE_CPU_FEATURES", {"NPY_DISABLE_CPU_FEATURES": numpy_features()})
-    ]
-    rows += [
+        ),
+        Variant("XLA", "XLA_FLAGS alone, nothing compiled", {"XLA_FLAGS": FAST}),
+        Variant("graph optimiser", "remapping off", options={"optimizer": {"remapping": False}}),
+        Variant("graph optimiser", "all off", options={"optimizer": {"disable_meta_optimizer": True}}),
+        Variant("TensorFloat-32", "off", options={"tf32": False}),
+        *variable("OpenMP threads", "OMP_NUM_THREADS", "1", "8"),
+        *variable("BLAS threads", "OPENBLAS_NUM_THREADS", "1", "8"),
+        *variable("BLAS kernels", "OPENBLAS_CORETYPE", "Haswell", "Prescott"),
+        Variant("NumPy kernels", "NPY_DISABLE_CPU_FEATURES", {"NPY_DISABLE_CPU_FEATURES": numpy_features()}),
         Variant(
             "C library kernels",
             "GLIBC_TUNABLES without FMA and AVX2",
             {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F"},
-        )
-    ]
-    rows += [Variant("hash seed", f"PYTHONHASHSEED={n}", {"PYTHONHASHSEED": n}) for n in ("1", "random")]
-    rows += [Variant("locale", "LC_ALL=C", {"LC_ALL": "C", "LANG": "C"})]
-    rows += [Variant("time zone", "TZ=Asia/Tokyo", {"TZ": "Asia/Tokyo"})]
-    rows += [Variant("memory", "MALLOC_PERTURB_=165", {"MALLOC_PERTURB_": "165"})]
-    rows += [
+        ),
+        *variable("hash seed", "PYTHONHASHSEED", "1", "random"),
+        Variant("locale", "LC_ALL=C", {"LC_ALL": "C", "LANG": "C"}),
+        *variable("time zone", "TZ", "Asia/Tokyo"),
+        *variable("memory", "MALLOC_PERTURB_", "165"),
         Variant(
             "memory",
             "PYTHONMALLOC=malloc, MALLOC_ARENA_MAX=1",
             {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "1"},
-        )
+        ),
+        *variable("interpreter", "PYTHONOPTIMIZE", "2"),
+        *variable("GPU visibility", "CUDA_VISIBLE_DEVICES", ""),
+        Variant("CPU affinity", "one CPU, threads set to 2", prefix=ONE_CPU),
+        Variant(
+            "CPU affinity",
+            "one CPU, threads left to TensorFlow",
+            options={"intra": 0, "inter": 0},
+            prefix=ONE_CPU,
+        ),
+        Variant("CPU affinity", "all CPUs, threads left to TensorFlow", options={"intra": 0, "inter": 0}),
+        Variant("memory", "address randomisation off", prefix=("setarch", platform.machine(), "-R")),
+        Variant("priority", "nice 19", prefix=("nice", "-n", "19")),
+        Variant("C library", "powf and pow moved by one ULP", {"LD_PRELOAD": library, "NUDGE": "pow"}),
+        Variant(
+            "C library", "expf, logf, tanhf … moved by one ULP", {"LD_PRELOAD": library, "NUDGE": "rest"}
+        ),
+        *(Variant("interpreter and packages", path, python=path) for path in pythons),
+        *(Variant("packages", path, {"PYTHONPATH": path}) for path in folders),
     ]
-    rows += [Variant("interpreter", "PYTHONOPTIMIZE=2", {"PYTHONOPTIMIZE": "2"})]
-    rows += [Variant("GPU visibility", "CUDA_VISIBLE_DEVICES=", {"CUDA_VISIBLE_DEVICES": ""})]
-    if shutil.which("taskset"):
-        rows += [Variant("CPU affinity", "one CPU, threads set to 2", prefix=("taskset", "-c", "0"))]
-        rows += [
-            Variant(
-                "CPU affinity",
-                "one CPU, threads left to TensorFlow",
-                options={"intra": 0, "inter": 0},
-                prefix=("taskset", "-c", "0"),
-            )
-        ]
-    rows += [
-        Variant("CPU affinity", "all CPUs, threads left to TensorFlow", options={"intra": 0, "inter": 0})
+    return [
+        row
+        for row in rows
+        if row.env.get("LD_PRELOAD") != "" and (not row.prefix or shutil.which(row.prefix[0]))
     ]
-    if shutil.which("setarch"):
-        rows += [Variant("memory", "address randomisation off", prefix=("setarch", platform.machine(), "-R"))]
-    rows += [Variant("priority", "nice 19", prefix=("nice", "-n", "19"))]
-    library = other_libm()
-    if library:
-        rows += [
-            Variant("C library", "powf and pow moved by one ULP", {"LD_PRELOAD": library, "NUDGE": "pow"})
-        ]
-        rows += [
-            Variant(
-                "C library", "expf, logf, tanhf … moved by one ULP", {"LD_PRELOAD": library, "NUDGE": "rest"}
-            )
-        ]
-    rows += [Variant("interpreter and packages", path, python=path) for path in pythons]
-    rows += [Variant("packages", path, {"PYTHONPATH": path}) for path in folders]
-    return rows
 
 
 def numpy_features() -> str:

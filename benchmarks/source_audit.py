@@ -19,8 +19,8 @@ from pathlib import Path
 
 from measure import table
 
-from twinrun.audit import audit_source
-from twinrun.audit.program import python_files
+from twinrun.source_audit.audit import audit_source
+from twinrun.source_audit.program_files import python_files
 
 CORPUS = Path(__file__).parents[1] / "tests" / "audit" / "corpus"
 

@@ -24,7 +24,7 @@ import keras
 import tensorflow as tf
 from models import WORKLOADS, Workload
 
-from twinrun.launch.watch import active
+from twinrun.twin.recorder import active
 
 found = active()
 assert found is not None, "start this with `twinrun run`"

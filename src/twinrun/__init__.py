@@ -1,4 +1,4 @@
-"""Twinrun runs a training program twice, says whether it repeats, and names the cause when it does not.
+"""Twinrun runs a training program twice, reports whether it repeats, and names the cause when it does not.
 
 Importing this package imports no framework and none of its own heavy parts: each public name is
 loaded when it is first used.
@@ -6,9 +6,7 @@ loaded when it is first used.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing at run time takes longer than all the rest of this file
@@ -17,15 +15,15 @@ if TYPE_CHECKING:  # importing typing at run time takes longer than all the rest
 __version__ = "0.1.0"
 
 _HOMES = {
-    "pin": "twinrun.controls.pin",
-    "pinned": "twinrun.controls.pin",
-    "probe": "twinrun.launch.probe",
+    "pin": "twinrun.twin.pin",
+    "pinned": "twinrun.twin.pin",
+    "probe": "twinrun.twin.probe",
     "check": "twinrun.api",
     "compare": "twinrun.api",
-    "audit": "twinrun.adapters.tensorflow.data",
-    "repeatable": "twinrun.adapters.tensorflow.data",
-    "data_fingerprint": "twinrun.adapters.tensorflow.data",
-    "element_rng": "twinrun.adapters.tensorflow.data",
+    "audit": "twinrun.pipelines",
+    "repeatable": "twinrun.pipelines",
+    "data_fingerprint": "twinrun.pipelines",
+    "element_rng": "twinrun.pipelines",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -39,14 +37,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _Package(ModuleType):
-    """`audit` and `compare` are functions here and packages below: importing a package must not hide the function."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

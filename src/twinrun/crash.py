@@ -1,4 +1,4 @@
-"""What is said when Twinrun itself breaks: the traceback, and whose fault it is. No verdict follows from it."""
+"""The message for an internal error: the traceback, and that the fault is Twinrun's. No verdict follows from it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ FAULT = (
 )
 
 
-def told() -> str:
+def internal_error() -> str:
     """The exception that is being handled, and the line that says that it is ours."""
     return f"{traceback.format_exc()}{FAULT}"

@@ -1,4 +1,4 @@
-"""Everything that can go wrong because of what the user gave us. One class per kind; the CLI prints them without a traceback."""
+"""What can go wrong because of what the user gave us. One class per kind; the command line prints them without a traceback."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TwinrunError(Exception):
 
 
 class UsageError(TwinrunError):
-    """An option, argument or setting makes no sense."""
+    """An option, argument or setting that is unknown or has an invalid value."""
 
 
 class ProgramNotFound(TwinrunError):
@@ -51,8 +51,20 @@ class UnknownCode(TwinrunError):
 
 
 class CannotPin(TwinrunError):
-    """Strict pinning was asked for and something could not be pinned."""
+    """Strict pinning was requested and something could not be pinned."""
 
 
 class BadBaseline(TwinrunError):
-    """A baseline that is damaged, was edited by hand, or was written by another version."""
+    """A baseline that is damaged, was edited, or was written by another version."""
+
+
+class BrokenPlugin(TwinrunError):
+    """A source or framework of another package that cannot be loaded."""
+
+
+class MissingPoint(TwinrunError):
+    """This release of a library lacks a function that must be replaced for a verdict. `where` is its place."""
+
+
+class CannotCopy(TwinrunError):
+    """The program's folder cannot be copied for an experiment that must not touch the user's files."""

@@ -1,10 +1,10 @@
-"""The pytest plugin: the `twinrun` marker and fixture. Imports nothing but pytest until a test needs more, so
-that
+"""The pytest plugin: the `twinrun` marker and fixture. Imports nothing but pytest until a test needs more, so that
 collecting tests loads no framework and none of Twinrun's own heavy parts."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,27 +13,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 if TYPE_CHECKING:
-    from twinrun.baselines.result import BaselineResult
+    from twinrun.baselines.report import BaselineResult
     from twinrun.result import CheckResult
 
-# Set in the twins of a test: there the marker means nothing and the test simply runs.
+# Set in the twins of a test: there the marker means nothing and the test simply runs. Names the file in which a twin
+# leaves the reason where it skips the test.
 INNER = "TWINRUN_PYTEST_TWIN"
 _BROKE = pytest.StashKey[int]()  # how often Twinrun itself broke in this session
-_OPTIONS = ("runs", "contract", "steps", "pin", "vary", "timeout", "diagnose")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("twinrun", "repeatable training")
-    group.addoption(
-        "--twinrun-strict",
-        action="store_true",
-        help="What could not be judged is an error, not a skipped test.",
-    )
-    group.addoption(
-        "--twinrun-record",
-        action="store_true",
-        help="Record the baselines that this environment does not have yet.",
-    )
+    strict = "What could not be judged is an error, not a skipped test."
+    group.addoption("--twinrun-strict", action="store_true", help=strict)
+    record = "Record the baselines that this environment does not have yet."
+    group.addoption("--twinrun-record", action="store_true", help=record)
     group.addoption("--twinrun-accept", metavar="REASON", help="Replace the baselines that no longer hold.")
     group.addoption("--twinrun-store", metavar="PLACE", help="Folder or fsspec address of the baselines.")
 
@@ -41,8 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "twinrun(runs=2, contract='bitwise', steps=None, pin=None, vary=None, timeout=None): "
-        "run this test, which trains, in twin processes; it passes when they repeat",
+        "twinrun(runs=2, contract='bitwise', steps=None, pin=None, vary=None, timeout=None, …): run this test, "
+        "which trains, in twin processes; it passes when they repeat. Takes the options of twinrun.check",
     )
 
 
@@ -55,22 +49,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             _put_into_twins(item, marker)
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """In a twin: a skipped test trains nothing, and the reason is worth more than that no step was seen."""
+    if report.skipped and (file := os.environ.get(INNER)):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        Path(file).write_text(reason, encoding="utf-8")
+
+
 def _put_into_twins(item: pytest.Item, marker: pytest.Mark) -> None:
-    """The test's own fixtures and body belong to the twins: here, its set-up runs them and its call
-    judges."""
-    unknown = set(marker.kwargs) - set(_OPTIONS)
-    if marker.args or unknown:
-        what = ", ".join(sorted(unknown)) or "positional arguments"
-        raise pytest.UsageError(
-            f"{item.nodeid}: the twinrun marker does not know {what}; it takes {', '.join(_OPTIONS)}"
-        )
+    """The test's own fixtures and body run in the twins alone: here, its set-up runs the twins and its call judges."""
     results: list[CheckResult] = []
 
     def setup() -> None:
-        result = _run_twins(item, marker.kwargs)
+        result = _run_twins(item, _options(marker))
         results.append(result)
-        if result.verdict == "undecided" and not _failed_by_itself(result):
-            _undecided(item.config, result.reason or "the twins could not be judged")
+        if result.verdict == "undecided" and result.reason_kind != "crashed":
+            _undecided(item.config, result)
 
     def runtest() -> None:
         result = results[0]
@@ -83,30 +77,44 @@ def _put_into_twins(item: pytest.Item, marker: pytest.Mark) -> None:
     item.runtest = runtest  # type: ignore[method-assign]
 
 
+def _options(marker: pytest.Mark) -> Mapping[str, Any]:
+    """What the marker gives. A bad marker is an error of its own test, and of no other."""
+    from inspect import signature
+
+    from twinrun.api import check
+
+    parameters = signature(check).parameters.values()
+    known = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.name != "module"]
+    unknown = sorted(set(marker.kwargs) - set(known))
+    if marker.args or unknown:
+        what = ", ".join(unknown) or "positional arguments"
+        pytest.fail(
+            f"unknown option of the twinrun marker: {what}; it takes {', '.join(known)}", pytrace=False
+        )
+    return marker.kwargs
+
+
 def _run_twins(item: pytest.Item, options: Mapping[str, Any]) -> CheckResult:
     from twinrun.api import check
 
     config = item.config
-    arguments = [
-        "-q",
-        "--no-header",
-        "-p",
-        "no:cacheprovider",
-        "-o",
-        "addopts=",
-        "--rootdir",
-        str(config.rootpath),
-    ]
+    arguments = ["-q", "--no-header", "-p", "no:cacheprovider", "-o", "addopts="]
+    arguments += ["--rootdir", str(config.rootpath)]
     if config.inipath is not None:
         arguments += ["-c", str(config.inipath)]
     inside = item.nodeid.partition("::")[2]
-    with _environment_of_a_twin(), _our_own_faults(config):
-        return check("pytest", *arguments, f"{item.path}::{inside}", module=True, **options)
+    with tempfile.TemporaryDirectory() as folder:
+        skipped = Path(folder) / "skipped"
+        with _environment_of_a_twin(str(skipped)), _our_own_faults(config):
+            result = check("pytest", *arguments, f"{item.path}::{inside}", module=True, **options)
+        if result.reason_kind == "no-step" and skipped.is_file():
+            pytest.skip(skipped.read_text(encoding="utf-8").removeprefix("Skipped: "))
+    return result
 
 
 @contextmanager
 def _our_own_faults(config: pytest.Config) -> Iterator[None]:
-    """Where Twinrun breaks, the test is an error that says so; it says nothing of what the test trained."""
+    """Where Twinrun itself breaks, the test is an error that says so, whatever the test trained."""
     from twinrun.errors import TwinrunError
 
     try:
@@ -116,10 +124,10 @@ def _our_own_faults(config: pytest.Config) -> Iterator[None]:
     except Exception as problem:
         if problem.__traceback__ is None or problem.__traceback__.tb_next is None:
             raise  # an argument that our function does not take: it was never entered
-        from twinrun.crash import told
+        from twinrun.crash import internal_error
 
         config.stash[_BROKE] = config.stash.get(_BROKE, 0) + 1
-        pytest.fail(told(), pytrace=False)
+        pytest.fail(internal_error(), pytrace=False)
 
 
 @pytest.hookimpl(trylast=True)
@@ -131,13 +139,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @contextmanager
-def _environment_of_a_twin() -> Iterator[None]:
+def _environment_of_a_twin(skipped: str = "") -> Iterator[None]:
     """What a twin inherits: that it is one, and nothing of how this pytest was started."""
     hidden = [
         name for name in os.environ if name in ("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST") or "_XDIST_" in name
     ]
     kept = {name: os.environ.pop(name) for name in hidden}
-    os.environ[INNER] = "1"
+    os.environ[INNER] = skipped
     try:
         yield
     finally:
@@ -145,13 +153,8 @@ def _environment_of_a_twin() -> Iterator[None]:
         os.environ.update(kept)
 
 
-def _failed_by_itself(result: CheckResult) -> bool:
-    """A test that fails by itself is a failed test, whatever its twins would have said of its training."""
-    return "exit code" in (result.reason or "")
-
-
 def _printed(result: CheckResult) -> str:
-    """What pytest said inside the first twin that said anything."""
+    """What pytest printed inside the first twin that printed anything."""
     for recording in result.recordings:
         printed = Path(recording) / "stdout.txt"
         if printed.is_file() and (text := printed.read_text(errors="replace").strip()):
@@ -159,10 +162,11 @@ def _printed(result: CheckResult) -> str:
     return f"{result.reason}\n{result.output_tail or ''}"
 
 
-def _undecided(config: pytest.Config, reason: str) -> NoReturn:
+def _undecided(config: pytest.Config, result: CheckResult, hint: str = "") -> NoReturn:
+    message = f"{result.label}: {result.reason or 'the twins could not be judged'}{hint}"
     if config.getoption("--twinrun-strict"):
-        pytest.fail(f"undecided: {reason}", pytrace=False)
-    pytest.skip(f"undecided: {reason}")
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
 
 
 def _fail(result: CheckResult) -> NoReturn:
@@ -179,8 +183,7 @@ class Twinrun:
         self._node = request.node
 
     def check(self, program: Any, *arguments: str, **options: Any) -> CheckResult:
-        """Run a program (a path, a module with `module=True`, or an importable function) in twins. The test
-        fails
+        """Run a program (a path, a module with `module=True`, or an importable function) in twins. The test fails
         when they diverge and is skipped when they cannot be judged."""
         from twinrun.api import check
 
@@ -189,36 +192,36 @@ class Twinrun:
         if result.verdict == "diverges":
             _fail(result)
         if result.verdict == "undecided":
-            _undecided(self._config, result.reason or "the twins could not be judged")
+            _undecided(self._config, result)
         return result
 
     def baseline(
         self, name: str, model: Any, *, contract: str = "bitwise", metrics: Mapping[str, float] | None = None
     ) -> BaselineResult:
-        """Hold what this test trained against the baseline of this environment. `model` is a Keras model, or
+        """Compare what this test trained with the baseline of this environment. `model` is a Keras model, or
         arrays by name; `metrics` are losses and scores to keep with it."""
         from twinrun.baselines import verbs
-        from twinrun.baselines.model import observe_model
         from twinrun.baselines.store import open_store
+        from twinrun.baselines.trained_model import observe_model
 
+        option = self._config.getoption
         with _our_own_faults(self._config):
             observed = observe_model(
                 model, metrics or {}, contract, str(self._node.nodeid), self._config.rootpath
             )
-            store = open_store(self._config.getoption("--twinrun-store"), self._config.rootpath)
+            store = open_store(option("--twinrun-store"), self._config.rootpath)
             result = verbs.check(store, name, observed)
-        missing = result.check.verdict == "undecided" and result.file is None
-        if missing and self._config.getoption("--twinrun-record"):
+        verdict = result.check.verdict
+        if verdict == "undecided" and result.file is None and option("--twinrun-record"):
             return verbs.record(store, name, contract, observed)
-        reason = self._config.getoption("--twinrun-accept")
-        if reason and result.check.verdict == "diverges":
+        if verdict == "diverges" and (reason := option("--twinrun-accept")):
             return verbs.accept(store, name, reason, observed, contract)
-        if result.check.verdict == "undecided":
-            _undecided(self._config, f"{result.check.reason}; record one with `pytest --twinrun-record`")
-        if result.check.verdict == "diverges":
-            from twinrun.baselines.text import baseline_as_text
+        if verdict == "undecided":
+            _undecided(self._config, result.check, "; record one with `pytest --twinrun-record`")
+        if verdict == "diverges":
+            from twinrun.baselines.report import outcome_as_text
 
-            pytest.fail(baseline_as_text(result), pytrace=False)
+            pytest.fail(outcome_as_text(result), pytrace=False)
         return result
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from twinrun.baselines.observed import InMemory, Observed
+from twinrun.baselines.kept_run import KeptRun, from_frames
 from twinrun.environment.environment import Environment, EnvironmentKey
 from twinrun.recording.frame import Frame, Layout, pack
 
@@ -41,9 +41,9 @@ def frames(steps: int = 8, seed: int = 1) -> list[Frame]:
     return [*made, Frame(steps, 0, FINAL, pack(last))]
 
 
-def observed(made: list[Frame] | None = None, **options: Any) -> Observed:
+def observed(made: list[Frame] | None = None, **options: Any) -> KeptRun:
     options.setdefault("environment", environment())
-    return Observed("train.py", sightings=InMemory(frames() if made is None else made), **options)
+    return from_frames(frames() if made is None else made, program="train.py", **options)
 
 
 def with_digest(frame: Frame, entry: int, digest: int) -> Frame:

@@ -1,24 +1,31 @@
-"""A run held against a baseline: where the bits part, and what each contract makes of it."""
+"""A run compared with a baseline: where the bits differ first, and the verdict of each contract."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
 import numpy as np
 import pytest
 from baseline_runs import LAYOUT, frames, observed, with_digest, with_value
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinrun.baselines.baseline import Baseline, baseline_of
-from twinrun.baselines.file import as_text, from_text
-from twinrun.baselines.judge import judge
-from twinrun.baselines.observed import Observed
-from twinrun.recording.frame import PHASES
+from twinrun.baselines import judgement
+from twinrun.baselines.baseline import Baseline, as_text, baseline_of, from_text
+from twinrun.baselines.judgement import Judgement
+from twinrun.baselines.kept_run import KeptRun, samples_of
+from twinrun.recording.frame import PHASES, Frame
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED
 
 
-def kept(run: Observed, contract: str = "bitwise") -> Baseline:
+def kept(run: KeptRun, contract: str = "bitwise") -> Baseline:
     """As it comes back from a file."""
     return from_text(as_text(baseline_of("b", contract, run, "")), "here")
+
+
+def judge(baseline: Baseline, run: KeptRun) -> Judgement:
+    return judgement.judge(baseline, run, baseline.contract)
 
 
 @pytest.mark.parametrize("contract", ["bitwise", "ulp=0", "rtol=1e-6", "band=accuracy:0.1"])
@@ -75,6 +82,50 @@ def test_another_number_of_steps_diverges(then: int, now: int, longer: str) -> N
     assert found.first is not None and found.first.step == short + 1
 
 
+@pytest.mark.parametrize("contract", ["bitwise", "rtol=1e-6"])
+def test_a_program_that_takes_more_steps_diverges_by_its_step_count(contract: str) -> None:
+    """With the state in which each ended, as real runs have it."""
+    longer = [*frames(8)[:-1], frames(8)[-1]]
+    shorter = [*frames(8)[:6], frames(8)[-1]]
+    shorter[-1] = type(shorter[-1])(6, 0, shorter[-1].layout, shorter[-1].digests)
+    found = judge(kept(observed(shorter), contract), observed(longer))
+    assert (found.verdict, found.reason) == (DIVERGES, "the baseline ended after step 6, this run went on")
+    assert found.first is not None and (found.first.step, found.first.tensor) == (7, "step count")
+
+
+@pytest.mark.parametrize("contract", ["bitwise", "ulp=1"])
+def test_runs_of_different_lengths_are_named_by_the_step_that_differs_first(contract: str) -> None:
+    changed = frames(2900)
+    changed[1000] = with_value(changed[1000], 1, 5.0)
+    changed[1500] = with_value(changed[1500], 1, 5.0)
+    found = judgement.first_bits(kept(observed(frames(3000)), contract), observed(changed))[0]
+    assert found is not None and found.step - found.span < 1001 <= found.step < 1400
+
+
+def test_a_numeric_contract_reads_the_values_of_steps_whose_tensors_are_not_kept() -> None:
+    """Far into a long run a recording has one digest for each phase alone."""
+    then, now = frames(60), frames(60)
+    now[50] = with_value(now[50], 1, 0.9)
+    bare = [
+        [type(each)(each.step, each.span, each.layout, b"", each.values) for each in run[40:]]
+        for run in (then, now)
+    ]
+    baseline, run = (
+        from_frames_with_chains([*side[:40], *rest], number)
+        for number, (side, rest) in enumerate(zip((then, now), bare, strict=True))
+    )
+    found = judge(kept(baseline, "ulp=4"), run)
+    assert found.verdict == DIVERGES and found.first is not None
+    assert (found.first.step, found.first.tensor) == (51, "loss")
+
+
+def from_frames_with_chains(made: list[Frame], mark: int) -> KeptRun:
+    """A run whose last chain differs, as a change that no kept digest shows makes it."""
+    run = observed(made)
+    rows = [*run.rows[:-1], msgspec.structs.replace(run.rows[-1], chain=f"{mark:016x}")]
+    return replace(run, rows=tuple(rows))
+
+
 def test_a_tensor_that_one_side_alone_has_is_named() -> None:
     renamed = frames()
     layout = type(LAYOUT)(LAYOUT.phases, ("x", "loss", "kernel", "renamed", "epoch/accuracy"))
@@ -84,7 +135,7 @@ def test_a_tensor_that_one_side_alone_has_is_named() -> None:
     assert found.reason is not None and "only, at step 3" in found.reason
 
 
-def _with_last_accuracy(value: float) -> Observed:
+def _with_last_accuracy(value: float) -> KeptRun:
     changed = frames()
     changed[7] = with_value(changed[7], 4, value)
     return observed(changed)
@@ -97,7 +148,7 @@ def test_a_metric_band_is_judged_by_the_last_value(accuracy: float, verdict: str
     found = judge(kept(observed(), "band=accuracy:0.01"), _with_last_accuracy(accuracy))
     assert found.verdict == verdict
     if verdict == DIVERGES:
-        assert found.reason is not None and "accuracy was 0.9375 and is" in found.reason
+        assert found.reason is not None and "accuracy ended at 0.9375 and" in found.reason
 
 
 def test_a_band_on_a_metric_that_was_never_seen_is_undecided() -> None:
@@ -106,12 +157,12 @@ def test_a_band_on_a_metric_that_was_never_seen_is_undecided() -> None:
     assert found.reason is not None and "'auc'" in found.reason and "accuracy" in found.reason
 
 
-def _ended_with(values: np.ndarray, loss: float | None = None) -> Observed:
+def _ended_with(values: np.ndarray, loss: float | None = None) -> KeptRun:
     changed = frames()
     changed[-1] = with_digest(changed[-1], 0, int(values.view(np.uint32).sum()))
     if loss is not None:
         changed[5] = with_value(changed[5], 1, loss)
-    return observed(changed, samples={("final", "kernel"): values})
+    return observed(changed, samples=samples_of({("final", "kernel"): values}))
 
 
 def test_a_numeric_contract_is_judged_by_losses_and_by_the_values_a_run_ends_with() -> None:

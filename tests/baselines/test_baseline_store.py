@@ -94,7 +94,7 @@ def test_other_environments_have_their_own_baseline_and_one_without_is_undecided
     assert verbs.check(store, "mnist", observed(OTHER, environment=eight)).check.verdict == REPEATS
     missing = verbs.check(store, "mnist", observed(environment=weak))
     assert missing.check.verdict == UNDECIDED and missing.exit_code == 2
-    assert set(missing.others) == {two.name, eight.name}
+    assert set(missing.other_keys) == {two.name, eight.name}
     assert missing.nearest == eight.name
     assert [each.code for each in missing.differences] == ["TW503"]
     assert "avx2 against sse4" in (missing.check.reason or "")

@@ -24,12 +24,13 @@ from twinrun.recording.store import Writer
 PROBE = "import twinrun\ntwinrun.probe('x', [1, 2])\n"
 
 
-def undecided(answer: Answer) -> str:
-    """The reason of a check that could not judge."""
+def undecided(answer: Answer, kind: str = "crashed") -> str:
+    """The reason of a check that could not judge, of this kind."""
     assert answer.code == 2, answer.out + answer.err
     assert answer.document["verdict"] == "undecided"
     assert answer.document["first_difference"] is None
     assert answer.err == ""
+    assert answer.document["reason_kind"] == kind
     reason: str = answer.document["reason"]
     assert reason and "\n" not in reason
     return reason
@@ -81,11 +82,11 @@ def test_a_syntax_error_is_shown_as_python_shows_it(tmp_path: Path) -> None:
     assert "SyntaxError" in answer.document["output_tail"] and "train.py" in answer.document["output_tail"]
 
 
-def test_the_last_words_are_shown_to_a_reader_too(tmp_path: Path) -> None:
+def test_the_last_lines_of_output_are_shown_to_a_reader_too(tmp_path: Path) -> None:
     answer = twinrun("check", "--no-diagnose", write(tmp_path, "raise RuntimeError('too bad')"))
     assert answer.code == 2 and answer.err == ""
     assert answer.out.splitlines()[0] == "undecided: the program ended with exit code 1"
-    assert "RuntimeError: too bad" in answer.out
+    assert "last lines of output:" in answer.out and "RuntimeError: too bad" in answer.out
 
 
 RAISES = (
@@ -133,19 +134,19 @@ def test_a_program_that_hangs(tmp_path: Path, options: tuple[str, ...]) -> None:
     program = write(tmp_path, PROBE + "import time\nprint('still here', flush=True)\ntime.sleep(600)")
     started = time.monotonic()
     answer = check(program, "--timeout", "5s", *options)
-    assert "no answer within 5 s" in undecided(answer)
+    assert "no answer within 5 s" in undecided(answer, "timeout")
     assert answer.document["output_tail"] == "still here"
     assert time.monotonic() - started < 120
 
 
 def test_a_program_that_trains_nothing_and_shows_nothing(tmp_path: Path) -> None:
-    assert "no training step was observed" in undecided(check(write(tmp_path, "print('hello')")))
+    assert "no training step was observed" in undecided(check(write(tmp_path, "print('hello')")), "no-step")
 
 
 def test_a_program_that_vanishes_leaves_its_end_unknown(tmp_path: Path) -> None:
     """Out of Python, past every exit handler: what it did last cannot be known."""
     vanish = "import ctypes\nctypes.CDLL(None)._exit(0)"
-    assert "normal exit" in undecided(check(write(tmp_path, vanish)))
+    assert "exited abruptly" in undecided(check(write(tmp_path, vanish)), "abrupt-exit")
 
 
 # Twinrun itself
@@ -191,6 +192,7 @@ def test_twins_that_stop_at_different_steps_diverge(tmp_path: Path, options: tup
     answer = check(write(tmp_path, STOPS), *options, arguments=[tmp_path / "marker"])
     found = answer.document
     assert (answer.code, found["verdict"], found["steps_compared"]) == (1, "diverges", 4)
+    assert found["reason_kind"] == "uneven"
     assert "ended after step 4" in found["reason"] and "went on" in found["reason"]
     longer = found["first_difference"]["only_in"]
     assert f"twin {longer} went on" in found["reason"] and found["first_difference"]["step"] == 5
@@ -304,7 +306,7 @@ def limited(size: int, *words: str | Path) -> Answer:
 def test_a_disk_that_fills_up_while_the_program_trains(tmp_path: Path) -> None:
     program = write(tmp_path, BY_HAND + "train(200)")
     answer = limited(150_000, "check", "--no-diagnose", "--output-format", "json", program)
-    reason = undecided(answer)
+    reason = undecided(answer, "not-instrumented")
     assert "cannot be written" in reason and "steps.sqlite" in reason
     assert answer.document["output_tail"] is None
 
@@ -324,7 +326,7 @@ def test_a_disk_that_fills_up_with_values(tmp_path: Path) -> None:
         tmp_path, "import numpy as np, twinrun\ntwinrun.probe('x', np.zeros(100_000))\nprint('went on')"
     )
     answer = limited(300_000, "run", "--keep-values", "--output-format", "json", program)
-    assert answer.code == 2 and "could not be watched" in answer.document["reason"]
+    assert answer.code == 2 and "could not instrument" in answer.document["reason"]
     assert (Path(answer.document["recording"]) / "stdout.txt").read_text() == "went on\n"
 
 
@@ -372,11 +374,12 @@ def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
         ("--runs", "many"),
         ("--steps", "0"),
         ("--pin=device=moon",),
+        ("--freeze", "moon"),
         ("--output-format", "smoke"),
         ("--no-such-option",),
     ],
 )
-def test_an_option_that_makes_no_sense(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_an_invalid_option(tmp_path: Path, words: tuple[str, ...]) -> None:
     marker = tmp_path / "ran"
     program = write(tmp_path, f"open({str(marker)!r}, 'w')")
     message = refused(twinrun("check", *words, program))

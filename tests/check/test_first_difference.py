@@ -110,7 +110,7 @@ def test_the_results_of_validation_can_be_held_to_a_band(tmp_path: Path) -> None
     program = write(tmp_path, AT_EPOCH_END)
     answer = check(program, "--contract", "band=val_loss:1e-3,loss:1e-3", arguments=[tmp_path / "marker"])
     assert (answer.code, answer.document["reason"], answer.document["steps_compared"]) == (0, None, 18)
-    assert answer.document["bits_differ_from"]["step"] == 12
+    assert answer.document["first_bit_difference"]["step"] == 12
 
 
 def test_a_bit_of_the_batch_at_step_11(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_difference_within_the_contract_passes_and_is_told(
         8,
         None,
     )
-    bits = found["bits_differ_from"]
+    bits = found["first_bit_difference"]
     assert (bits["step"], bits["phase"], bits["tensor"]) == (3, "weights", "weight")
     assert bits["differing_count"] == 1 and bits["max_abs"] == pytest.approx(1e-6, rel=0.1)
     assert [row["step"] for row in found["growth"]] == [3, 4, 5, 6, 7, 8, 8]  # the last is the final state
@@ -88,7 +88,11 @@ def test_a_contract_that_breaks_later_than_the_bits_says_both(program: Path, tmp
     text = NUDGED.replace("step == 3", "step in (3, 6)").replace("1e-6", "1e-6 if step == 3 else 0.5")
     answer = nudged(write(tmp_path, text), tmp_path, "--contract", "atol=1e-3")
     found = answer.document
-    assert (answer.code, found["bits_differ_from"]["step"], found["first_difference"]["step"]) == (1, 3, 6)
+    assert (answer.code, found["first_bit_difference"]["step"], found["first_difference"]["step"]) == (
+        1,
+        3,
+        6,
+    )
     assert found["steps_compared"] == 5
 
 
@@ -108,7 +112,7 @@ def test_a_band_is_about_where_a_metric_ends(
     found = answer.document
     assert answer.code == code and found["contract"] == band
     assert found["reason"] is None if says is None else says in found["reason"]
-    assert found["steps_compared"] == 8 and found["bits_differ_from"]["step"] == 3
+    assert found["steps_compared"] == 8 and found["first_bit_difference"]["step"] == 3
     assert {row["metric"] for row in found["growth"] if "metric" in row} == {"loss"}
 
 
@@ -162,7 +166,7 @@ def test_kept_values_decide_a_numeric_contract_and_without_them_it_is_undecided(
     recorded: dict[str, Path],
 ) -> None:
     code, found = diff(recorded["one"], recorded["off"], "rtol=1e-4")
-    assert (code, found["bits_differ_from"]["step"], len(found["growth"])) == (0, 3, 7)
+    assert (code, found["first_bit_difference"]["step"], len(found["growth"])) == (0, 3, 7)
     assert diff(recorded["one"], recorded["off"], "ulp=1")[1]["first_difference"]["step"] == 3
     code, found = diff(recorded["two"], recorded["off"], "rtol=1e-4")
     assert code == 2 and "--keep-values" in found["reason"]

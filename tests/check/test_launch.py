@@ -219,10 +219,10 @@ def test_the_interpreter_is_the_one_that_twinrun_runs_under(tmp_path: Path) -> N
 
 
 def test_twins_share_a_gpu_where_there_is_one(tmp_path: Path) -> None:
-    from twinrun.launch.twin import _shared_gpu
+    from twinrun.frameworks.tensorflow import shared_gpu
 
     (tmp_path / "nvidia0").touch()
     there, nowhere = (tmp_path / "nvidia0",), (tmp_path / "nothing",)
     growth = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-    assert [_shared_gpu(visible, there) for visible in (None, "0", "", "-1")] == [growth, growth, {}, {}]
-    assert _shared_gpu(None, nowhere) == {}
+    assert [shared_gpu(visible, there) for visible in (None, "0", "", "-1")] == [growth, growth, {}, {}]
+    assert shared_gpu(None, nowhere) == {}

@@ -16,7 +16,7 @@ from twinrun.errors import TwinrunError, UsageError
 PROBE = "import twinrun\nassert twinrun.probe('x', [1, 2]) == [1, 2]\n"
 
 # Every field of the document that others may rely on.
-FIELDS = {"schema", "verdict", "reason", "contract", "runs", "steps_compared", "first_difference", "findings", "controls",
+FIELDS = {"schema", "verdict", "reason", "reason_kind", "contract", "runs", "steps_compared", "first_difference", "findings", "controls",
           "varied", "environment", "timing"}  # fmt: skip
 DIFFERENCE = {"step", "phase", "tensor", "worker", "max_ulp", "max_abs", "differing"}
 

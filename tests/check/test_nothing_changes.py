@@ -1,4 +1,4 @@
-"""Watching changes nothing: a program ends with the same weights watched and unwatched, whatever its shape."""
+"""Observing changes nothing: a program ends with the same weights, observed or not, whatever its shape."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ slow = pytest.mark.slow
 STEPS = {
     "fit_default": 12,
     "fit_accumulating": 12,  # every batch is a step, though only every other one moves the weights
+    "train_on_batch": 6,
+    "fit_dataset": 12,
+    "fit_generator": 12,
     "fit_eager": 12,
     "fit_jit": 12,
     "fit_custom_train_step": 12,
@@ -23,25 +26,22 @@ STEPS = {
     "loop_function": 6,
     "loop_inside_function": 6,
     "gan_in_one_function": 6,
-    "mixed_float16": 10,  # the first two gradients overflow: no update is made, and the loss is scaled anew
+    "mixed_float16": 10,  # the first two gradients overflow: no update is made, and the loss scale changes
     "strings_and_ragged": 4,
-    "by_hand": 6,
+    "manual_update": 6,
     "mirrored": 12,
 }
 SLOW_STEPS = {
     "accumulation": 3,
     "iterator_inside_function": 6,
     "loop_over_dataset_inside_function": 6,
-    "train_on_batch": 6,
     "fit_steps_per_execution": 12,
     "fit_jit_steps_per_execution": 12,
-    "fit_dataset": 12,
-    "fit_generator": 12,
     "tf_keras_steps_per_execution": 12,
     "tf_keras_legacy_optimizer": 12,
     "gan_eager": 6,
     "mixed_bfloat16": 12,
-    "by_hand_in_function": 6,
+    "manual_update_in_function": 6,
     "only_dataset": 0,
     "only_build": 0,
     "only_probe": 0,

@@ -63,7 +63,7 @@ def test_a_program_that_reads_back_what_it_wrote_repeats(tmp_path: Path) -> None
     assert (found["verdict"], found["reason"]) == ("repeats", None)
 
 
-def test_a_twin_that_fails_for_want_of_a_port_is_run_alone_before_anything_is_said(tmp_path: Path) -> None:
+def test_a_twin_that_fails_on_a_port_that_is_taken_is_run_alone_before_a_verdict(tmp_path: Path) -> None:
     text = """
         import socket
         place = socket.socket()
@@ -77,7 +77,10 @@ def test_a_twin_that_fails_for_want_of_a_port_is_run_alone_before_anything_is_sa
         port = str(free.getsockname()[1])
     found = check(with_port, arguments=[port], cwd=tmp_path).document
     assert (found["verdict"], found["steps_compared"]) == ("repeats", 3), found
-    assert any("for want of what the other may have had (OSError)" in note for note in found["notes"])
+    assert any(
+        "a twin failed on a resource that the other twin may hold (OSError)" in note
+        for note in found["notes"]
+    )
 
 
 def test_files_of_its_own_in_a_temporary_folder_need_no_second_look(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support import write
 from twinrun.api import check
-from twinrun.launch.sites import is_users
+from twinrun.twin.callers import is_users
 
 DATA = "tool-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tool\nVersion: 1.0\n"
 WHEEL = "tool-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

@@ -134,7 +134,10 @@ def test_the_action_s_script_says_the_verdict_and_fails_when_it_should(project: 
             ["bash", str(script)], cwd=project, env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == code, done.stderr
-        assert "::warning title=twinrun idle.py::undecided: no training step was observed" in done.stdout
+        assert (
+            "::warning title=twinrun idle.py::undecided[no-step]: no training step was observed"
+            in done.stdout
+        )
     assert outputs.read_text() == "verdict=undecided\nexit-code=2\n" * 2
     assert json.loads((project / "out.sarif").read_text())["runs"][0]["results"] == []
 
@@ -168,15 +171,18 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     [
         ("[tool.twinrun.programs.a]\nsteps = 3", "either program or module"),
         ('[tool.twinrun.programs.a]\nprogram = "x.py"\nmodule = "x"', "either program or module"),
-        ('[tool.twinrun.programs.a]\nprogram = "x.py"\nstpes = 3', "does not know stpes"),
+        ('[tool.twinrun.programs.a]\nprogram = "x.py"\nstpes = 3', "unknown setting in .*: stpes"),
         ('[tool.twinrun.programs.a]\nprogram = "x.py"\narguments = "--a"', "arguments is not a list"),
-        ('[tool.twinrun.programs.a]\nprogram = "x.py"\nsteps = "three"', "steps = 'three' makes no sense"),
-        ('[tool.twinrun.programs.a]\nprogram = "x.py"\nruns = true', "runs = True makes no sense"),
+        ('[tool.twinrun.programs.a]\nprogram = "x.py"\nsteps = "three"', "invalid value for steps: 'three'"),
+        ('[tool.twinrun.programs.a]\nprogram = "x.py"\nruns = true', "invalid value for runs: True"),
+        ('[tool.twinrun.programs.a]\nprogram = "x.py"\nruns = 1', "runs must be at least 2"),
+        ('[tool.twinrun.programs.a]\nprogram = "x.py"\ncontract = 3', "invalid value for contract: 3"),
+        ('[tool.twinrun.programs.a]\nprogram = "x.py"\ndetail = "yes"', "invalid value for detail: 'yes'"),
         ("[tool.twinrun]\nprograms = 3", "is not a table"),
         ("[tool.twinrun.programs]\na = 3", "is not a table"),
     ],
 )
-def test_a_table_that_makes_no_sense_is_named(configure, table: str, said: str) -> None:
+def test_an_invalid_table_is_named(configure, table: str, said: str) -> None:
     configure(table)
     with pytest.raises(UsageError, match=said):
         configured()

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinrun.compare.frames import Difference
-from twinrun.diagnose.candidate import Candidate
-from twinrun.diagnose.evidence import Evidence
+from twinrun.comparison.frames import Difference
 from twinrun.diagnose.experiments import Trial
 from twinrun.diagnose.search import Search
+from twinrun.protocol.evidence import Evidence
+from twinrun.protocol.intervention import Freeze
+from twinrun.protocol.suspect import Suspect
 
 NAMES = ["keras-seed", "hash", "shuffle", "order", "thread", "file"]
 
 
 class World:
-    """Each cause makes the twins differ at its own step; holding it still takes that difference away."""
+    """Each cause makes the twins differ at its own step; freezing it takes that difference away."""
 
     def __init__(self, causes: dict[str, int], suspects: list[str]) -> None:
         self.causes = causes
@@ -25,24 +27,30 @@ class World:
         self.steps = 20
         self.trials: list[Trial] = []
 
-    def evidence(self, held: set[str]) -> Evidence | None:
-        left = [step for name, step in self.causes.items() if name not in held]
+    def evidence(self, frozen: set[str]) -> Evidence | None:
+        left = [step for name, step in self.causes.items() if name not in frozen]
         return Evidence(Difference(min(left), "batch", "x"), ()) if left else None
 
-    def hold_still(self, candidates: list[Candidate], *, what: str | None = None, **extra: Any) -> Trial:
-        seen = self.evidence({candidate.kind for candidate in candidates})
+    def freeze(self, suspects: Iterable[Suspect], *, what: str | None = None, **extra: Any) -> Trial | None:
+        seen = self.evidence({suspect.source for suspect in suspects})
         trial = Trial(what or "", "diverges" if seen else "repeats", 20, 1.0, seen)
         self.trials.append(trial)
         return trial
 
-    def candidates(self, _: Evidence) -> list[Candidate]:
+    def suspected(self, _: Evidence) -> list[Suspect]:
         return [
-            Candidate("TW101", kind, kind, ((kind, "train.py", 1),), rank=10 + len(self.suspects) - place)
-            for place, kind in enumerate(self.suspects)
+            Suspect(
+                name,
+                "TW101",
+                name,
+                (Freeze(name, "draw", "train.py", 1),),
+                rank=10 + len(self.suspects) - place,
+            )
+            for place, name in enumerate(self.suspects)
         ]
 
     def explained(self) -> Search:
-        search = Search(self, self.candidates)
+        search = Search(self, self.suspected)
         first = self.evidence(set())
         assert first is not None
         search.explain(first)
@@ -67,7 +75,7 @@ def test_a_cause_nobody_suspects_is_never_explained_by_another(
     hidden = next(iter(causes))
     search = World(causes, [name for name in suspects if name != hidden]).explained()
     assert not any(finding.confirmed for finding in search.findings)
-    assert any("not explained" in note for note in search.notes)
+    assert any("no cause found" in note for note in search.notes)
 
 
 def test_one_cause_among_one_suspect_takes_one_experiment() -> None:
@@ -82,16 +90,14 @@ def test_the_three_likeliest_are_tried_alone_before_all_together() -> None:
     assert [trial.what for trial in world.trials] == ["", "", ""]
 
 
-def test_a_suspect_that_no_experiment_can_hold_still_is_never_confirmed() -> None:
+def test_a_suspect_that_no_experiment_can_freeze_is_never_confirmed() -> None:
     world = World({"listing": 1}, [])
-    suspect = Candidate("TW304", "listing", "other files", rank=10)
+    suspect = Suspect("listing", "TW304", "other files", rank=10)
     search = Search(world, lambda _: [suspect])
     first = world.evidence(set())
     assert first is not None
     search.explain(first)
-    assert [(finding.confirmed, finding.message) for finding in search.findings] == [
-        (False, "likely: other files")
-    ]
+    assert [(finding.confirmed, finding.message) for finding in search.findings] == [(False, "other files")]
 
 
 class ShortWorld(World):
@@ -101,10 +107,8 @@ class ShortWorld(World):
         super().__init__(causes, suspects)
         self.most = most
 
-    def hold_still(
-        self, candidates: list[Candidate], *, what: str | None = None, **extra: Any
-    ) -> Trial | None:  # type: ignore[override]
-        return super().hold_still(candidates, what=what) if len(self.trials) < self.most else None
+    def freeze(self, suspects: Iterable[Suspect], *, what: str | None = None, **extra: Any) -> Trial | None:
+        return super().freeze(suspects, what=what) if len(self.trials) < self.most else None
 
 
 @given(st.permutations(NAMES), st.integers(0, 12))

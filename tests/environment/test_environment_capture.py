@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from twinrun.environment import capture as capturing
-from twinrun.environment import gpu, inputs, machine, packages, source
+from twinrun.environment import machine, packages, user_files
 from twinrun.environment.capture import capture
 from twinrun.environment.environment import UNREAD, Environment
 from twinrun.errors import BadRecording
@@ -39,7 +39,7 @@ print(json.dumps({"early": early, "late": late.as_json(), "asleep": asleep, "sec
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+def captured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     folder = tmp_path_factory.mktemp("program")
     (folder / "train.py").write_text(PROGRAM)
     (folder / "helper.py").write_text("VALUE = 1\n")
@@ -57,8 +57,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     return document
 
 
-def test_threads_and_flags_are_those_in_effect(told: dict[str, dict]) -> None:
-    framework = told["late"]["facts"]["framework"]
+def test_threads_and_flags_are_those_in_effect(captured: dict[str, dict]) -> None:
+    framework = captured["late"]["facts"]["framework"]
     assert framework["intra_op_threads"] == 3
     assert framework["inter_op_threads"] == len(os.sched_getaffinity(0))
     assert framework["op_determinism"] is True
@@ -67,10 +67,10 @@ def test_threads_and_flags_are_those_in_effect(told: dict[str, dict]) -> None:
     assert framework["strategy"] == {"name": "OneDeviceStrategy", "workers": 1}
 
 
-def test_versions_are_those_installed(told: dict[str, dict]) -> None:
+def test_versions_are_those_installed(captured: dict[str, dict]) -> None:
     from importlib.metadata import version
 
-    facts = told["late"]["facts"]
+    facts = captured["late"]["facts"]
     assert facts["framework"]["version"] == version("tensorflow")
     assert facts["framework"]["keras"]["keras"] == version("keras")
     assert facts["packages"]["loaded"]["numpy"] == version("numpy")
@@ -78,32 +78,36 @@ def test_versions_are_those_installed(told: dict[str, dict]) -> None:
     assert "pytest" not in facts["packages"]["loaded"]
 
 
-def test_the_key_names_what_is_in_effect(told: dict[str, dict]) -> None:
-    key = told["late"]["key"]
+def test_the_key_names_what_is_in_effect(captured: dict[str, dict]) -> None:
+    key = captured["late"]["key"]
     assert key["vector"] == "sse4"
     assert key["intra_op_threads"] == 3
-    assert told["late"]["name"].startswith("tf")
-    assert "-cpu-sse4-3t-det-" in told["late"]["name"]
+    assert captured["late"]["name"].startswith("tf")
+    assert "-cpu-sse4-3t-det-" in captured["late"]["name"]
 
 
-def test_reading_does_not_start_the_framework(told: dict[str, dict]) -> None:
-    assert told["asleep"] is True
-    assert told["early"]["facts"]["framework"]["devices"]["note"] == "the program had not asked for devices"
+def test_reading_does_not_start_the_framework(captured: dict[str, dict]) -> None:
+    assert captured["asleep"] is True
+    assert (
+        captured["early"]["facts"]["framework"]["devices"]["note"] == "the program had not asked for devices"
+    )
 
 
-def test_the_user_s_own_files_have_digests(told: dict[str, dict]) -> None:
-    facts = told["late"]["facts"]
+def test_the_user_s_own_files_have_digests(captured: dict[str, dict]) -> None:
+    facts = captured["late"]["facts"]
     assert set(facts["code"]["sources"]) == {"train.py", "helper.py"}
     assert facts["data"]["data.csv"]["bytes"] == 6
     assert "missing.csv" not in facts["data"]
 
 
-def test_the_hash_seed_is_the_one_the_interpreter_started_with(told: dict[str, dict]) -> None:
-    assert told["late"]["facts"]["python"]["hash_seed"] == "7"
+def test_the_hash_seed_is_the_one_the_interpreter_started_with(captured: dict[str, dict]) -> None:
+    assert captured["late"]["facts"]["python"]["hash_seed"] == "7"
 
 
-def test_reading_takes_less_than_three_tenths_of_a_second_of_processor_time(told: dict[str, dict]) -> None:
-    assert told["seconds"] < 0.3
+def test_reading_takes_less_than_three_tenths_of_a_second_of_processor_time(
+    captured: dict[str, dict],
+) -> None:
+    assert captured["seconds"] < 0.3
 
 
 def test_no_framework_is_imported_where_the_program_imports_none(tmp_path: Path) -> None:
@@ -216,19 +220,19 @@ def test_the_commit_and_whether_files_changed_since_are_read(tmp_path: Path) -> 
     (tmp_path / "a.py").write_text("x = 1\n")
     _git(tmp_path, "add", "a.py")
     _git(tmp_path, "commit", "-qm", "one")
-    clean = source.GitState(tmp_path).read()
+    clean = user_files.GitState(tmp_path).read()
     assert len(clean["commit"]) == 40
     assert clean["dirty"] is False
     (tmp_path / "a.py").write_text("x = 2\n")
-    assert source.GitState(tmp_path).read() == {**clean, "dirty": True}
+    assert user_files.GitState(tmp_path).read() == {**clean, "dirty": True}
 
 
 def test_a_folder_without_git_has_no_commit_and_no_complaint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert source.GitState(tmp_path).read() == {"commit": "none"}
+    assert user_files.GitState(tmp_path).read() == {"commit": "none"}
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert source.GitState(tmp_path).read()["commit"].startswith(UNREAD)
+    assert user_files.GitState(tmp_path).read()["commit"].startswith(UNREAD)
 
 
 def test_a_git_that_does_not_answer_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,20 +240,20 @@ def test_a_git_that_does_not_answer_is_left(tmp_path: Path, monkeypatch: pytest.
     slow.write_text("#!/bin/sh\nexec sleep 30\n")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    assert "did not answer" in source.GitState(tmp_path, patience=0.2).read()["commit"]
+    assert "did not answer" in user_files.GitState(tmp_path, patience=0.2).read()["commit"]
 
 
 def test_a_large_data_file_is_sampled_and_a_change_of_its_size_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "WHOLE", 1 << 16)
+    monkeypatch.setattr(user_files, "WHOLE", 1 << 16)
     large = tmp_path / "large.bin"
     large.write_bytes(bytes(5 << 20))
-    first = inputs.read_inputs([large], tmp_path)["large.bin"]
+    first = user_files.read_data([large], tmp_path)["large.bin"]
     assert first["sampled"] is True
     with large.open("ab") as file:
         file.write(b"\0")
-    assert inputs.read_inputs([large], tmp_path)["large.bin"]["digest"] != first["digest"]
+    assert user_files.read_data([large], tmp_path)["large.bin"]["digest"] != first["digest"]
 
 
 def test_files_outside_the_program_s_folder_are_named_without_their_path(tmp_path: Path) -> None:
@@ -258,7 +262,7 @@ def test_files_outside_the_program_s_folder_are_named_without_their_path(tmp_pat
     (elsewhere / "x.csv").write_text("1")
     project = tmp_path / "project"
     project.mkdir()
-    assert list(inputs.read_inputs([elsewhere / "x.csv"], project)) == ["…/data/x.csv"]
+    assert list(user_files.read_data([elsewhere / "x.csv"], project)) == ["…/data/x.csv"]
 
 
 def test_distributions_are_read_from_the_names_of_their_folders(tmp_path: Path) -> None:
@@ -282,13 +286,13 @@ def test_a_machine_with_a_driver_and_no_library_to_ask_it_says_so(tmp_path: Path
     driver.write_text(
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n"
     )
-    facts = gpu.read_gpu(driver)
+    facts = machine.read_gpu(driver)
     assert facts["driver"] == "550.54.15"
-    assert gpu.read_gpu(tmp_path / "absent") == {"count": 0}
+    assert machine.read_gpu(tmp_path / "absent") == {"count": 0}
 
 
 def test_the_accelerator_s_libraries_are_read_from_what_is_mapped(tmp_path: Path) -> None:
-    from twinrun.adapters.tensorflow.describe import loaded_libraries
+    from twinrun.frameworks.tensorflow.describe import loaded_libraries
 
     maps = tmp_path / "maps"
     start = "7f00-7f01 r-xp 00000000 08:01 123 "

@@ -1,4 +1,4 @@
-"""The lock and its forms, what no longer matches one, and an environment rebuilt from one."""
+"""The lock and pip's requirements, what no longer matches a lock, and an environment rebuilt from one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from twinrun.cli.env import env
 from twinrun.environment.capture import capture
 from twinrun.environment.difference import BITS, METRICS
 from twinrun.environment.environment import Environment, EnvironmentKey
-from twinrun.environment.lock import Lock, Package, lock_of, read_lock, with_hashes
+from twinrun.environment.lock import Lock, Package, lock_of, read_lock, requirements, write_lock
 from twinrun.environment.lock_check import mismatches
-from twinrun.environment.lock_render import SUFFIXES, render, write
+from twinrun.environment.lock_hashes import with_hashes
 from twinrun.errors import BadRecording, CannotWrite, UsageError
 
 FRAMEWORK = {
@@ -39,8 +39,12 @@ def here() -> Environment:
 
 @pytest.fixture(scope="module")
 def locked(here: Environment) -> Lock:
-    facts = {**here.facts, "framework": FRAMEWORK}
-    return lock_of(Environment(facts, here.key))
+    return lock_of(with_framework(here))
+
+
+def with_framework(here: Environment, hash_seed: str = "7") -> Environment:
+    python = {**here.facts["python"], "hash_seed": hash_seed}
+    return Environment({**here.facts, "python": python, "framework": FRAMEWORK}, here.key)
 
 
 def test_the_lock_fixes_threads_and_flags_as_they_were_read_back(locked: Lock) -> None:
@@ -48,46 +52,45 @@ def test_the_lock_fixes_threads_and_flags_as_they_were_read_back(locked: Lock) -
     assert locked.variables["TF_NUM_INTEROP_THREADS"] == "4"
     assert locked.variables["TF_ENABLE_ONEDNN_OPTS"] == "1"
     assert locked.variables["TF_DETERMINISTIC_OPS"] == "1"
-    assert locked.variables["PYTHONHASHSEED"].isdigit()
+    assert locked.variables["PYTHONHASHSEED"] == "7"
+
+
+def test_a_hash_seed_that_nobody_set_is_not_in_the_lock(here: Environment) -> None:
+    environment = with_framework(here, hash_seed="random")
+    lock = lock_of(environment)
+    assert "PYTHONHASHSEED" not in lock.variables
+    assert any("the hash seed was random" in note for note in lock.notes)
+    assert mismatches(lock, environment, lock.variables) == []
 
 
 def test_a_lock_survives_being_written_and_read(locked: Lock, tmp_path: Path) -> None:
-    write(locked, "lock", tmp_path / "twinrun.lock")
+    write_lock(locked, "lock", tmp_path / "twinrun.lock")
     assert read_lock(tmp_path / "twinrun.lock") == locked
 
 
-def test_every_form_says_the_same_versions_and_variables(locked: Lock, tmp_path: Path) -> None:
-    written = write(locked, "all", tmp_path / "twinrun.lock")
-    assert [path.name for path in written] == [f"twinrun.lock{suffix}" for suffix in SUFFIXES.values()]
-    texts = {path.name: path.read_text() for path in written}
+def test_the_requirements_have_the_lock_s_versions_and_variables(locked: Lock) -> None:
+    text = requirements(locked)
     numpy = next(package for package in locked.packages if package.name == "numpy")
-    pinned = f"numpy=={numpy.version}"
-    assert pinned in texts["twinrun.lock.requirements.txt"]
-    assert pinned in texts["twinrun.lock.conda.yml"]
-    assert "TF_NUM_INTRAOP_THREADS=2\n" in texts["twinrun.lock.env"]
-    assert "ENV TF_NUM_INTRAOP_THREADS=2\n" in texts["twinrun.lock.Dockerfile"]
-    assert 'TF_NUM_INTRAOP_THREADS: "2"' in texts["twinrun.lock.conda.yml"]
-    assert f"FROM python:{locked.python}" in texts["twinrun.lock.Dockerfile"]
-    for text in texts.values():
-        assert "://" not in text, "an address of an index or a repository"
+    assert f"\nnumpy=={numpy.version}" in text
+    assert "# set TF_NUM_INTRAOP_THREADS=2\n" in text
+    for each in (text, locked.text()):
+        assert "://" not in each, "an address of an index or a repository"
 
 
 def test_a_package_that_no_index_has_is_named_and_not_pinned(locked: Lock) -> None:
     lock = replace(locked, packages=(Package("mine", "1.0", origin="editable"), Package("numpy", "2.0")))
-    text = render(lock, "requirements")
+    text = requirements(lock)
     assert "# mine==1.0: editable" in text
     assert "\nmine==" not in text
 
 
-def test_without_hashes_every_form_says_so(locked: Lock) -> None:
-    assert "hashes: not asked for" in render(locked, "requirements")
-    assert "--require-hashes" not in render(locked, "dockerfile")
-    assert "--require-hashes" in render(
-        replace(locked, packages=(Package("numpy", "2.0", ("sha256:ab",)),)), "dockerfile"
-    )
+def test_hashes_are_in_the_requirements_and_their_absence_is_reported(locked: Lock) -> None:
+    assert "hashes: not requested" in requirements(locked)
+    hashed = replace(locked, packages=(Package("numpy", "2.0", ("sha256:ab",)),))
+    assert "numpy==2.0 \\\n    --hash=sha256:ab\n" in requirements(hashed)
 
 
-def test_hashes_that_cannot_be_had_are_said_to_be_unavailable(
+def test_hashes_that_pip_cannot_provide_are_reported_as_unavailable(
     locked: Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -97,15 +100,14 @@ def test_hashes_that_cannot_be_had_are_said_to_be_unavailable(
     assert not unavailable.complete
 
 
-def test_what_no_longer_matches_is_said(locked: Lock, here: Environment) -> None:
-    facts = {**here.facts, "framework": FRAMEWORK}
-    now = Environment(facts, here.key)
+def test_what_no_longer_matches_is_reported(locked: Lock, here: Environment) -> None:
+    now = with_framework(here)
     assert mismatches(locked, now, locked.variables) == []
     older = replace(
         locked,
         python="3.1.0",
         packages=(Package("numpy", "0.1"), Package("gone", "1.0"), *locked.packages[:1]),
-        key=EnvironmentKey({**here.key.facts, "libc": "glibc 2.2"}),
+        key=EnvironmentKey({**here.key, "libc": "glibc 2.2"}),
     )
     found = mismatches(older, now, {})
     sentences = [each.sentence for each in found]
@@ -128,47 +130,35 @@ def test_a_file_that_is_no_lock_is_named(tmp_path: Path, text: str) -> None:
 
 @given(st.text(min_size=1, max_size=30))
 def test_nothing_in_a_lock_can_start_a_line_of_its_own(text: str) -> None:
-    """A lock is a file: whatever someone wrote into it must not become an instruction of a Dockerfile."""
+    """A lock is a file: whatever someone wrote into it must not become a line that pip obeys."""
     lock = Lock(
         EnvironmentKey({"framework": text}),
         "3.11.7",
         {"libc": text},
-        (Package("numpy", "1.0", origin=text),),
+        (Package("numpy", "1.0", origin=text), Package(text, text, origin=text)),
         {"TF_XLA_FLAGS": text},
         hashes=text,
         notes=(text,),
     )
-    for form in ("requirements", "dockerfile", "conda"):
-        starts = {line.split(" ")[0].split("=")[0] for line in render(lock, form).split("\n")}
-        assert starts <= {
-            "",
-            "#",
-            "FROM",
-            "ENV",
-            "COPY",
-            "RUN",
-            "name:",
-            "channels:",
-            "dependencies:",
-            "variables:",
-        }
+    assert all(line == "" or line.startswith("# ") for line in requirements(lock).split("\n"))
 
 
 @pytest.mark.parametrize("evil", ["numpy\nRUN rm", "-r /etc/passwd", "a b", "", "--index-url"])
 def test_a_name_that_is_no_name_is_refused(locked: Lock, evil: str) -> None:
     with pytest.raises(UsageError):
-        render(replace(locked, packages=(Package(evil, "1.0"),)), "requirements")
+        requirements(replace(locked, packages=(Package(evil, "1.0"),)))
+    with pytest.raises(UsageError):
+        requirements(replace(locked, packages=(Package("numpy", "1.0", (f"sha256:ab {evil}",)),)))
 
 
 def test_a_folder_that_cannot_be_written_is_named(locked: Lock, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CannotWrite, match="file"):
-        write(locked, "lock", tmp_path / "file" / "twinrun.lock")
+        write_lock(locked, "lock", tmp_path / "file" / "twinrun.lock")
 
 
 def test_the_commands_show_lock_check_and_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONHASHSEED", "0")
     run = CliRunner().invoke
     shown = run(env, ["show", "--no-framework"])
     assert shown.exit_code == 0 and "key (what may change bits):" in shown.stdout
@@ -201,6 +191,60 @@ def test_the_commands_show_lock_check_and_compare(tmp_path: Path, monkeypatch: p
     assert isinstance(run(env, ["diff", "nothing.json", "a.json"]).exception, BadRecording)
 
 
+@pytest.mark.parametrize("seed", [None, "random", "0", "5"])
+def test_a_machine_matches_its_own_lock_whatever_the_hash_seed(tmp_path: Path, seed: str | None) -> None:
+    """In new processes, since only the start of an interpreter sets its hash seed."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
+    variables |= {} if seed is None else {"PYTHONHASHSEED": seed}
+    for verb in ("lock", "check"):
+        command = [sys.executable, "-m", "twinrun", "env", verb, "--no-framework"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "this machine matches the lock" in done.stdout
+    fixed = {**variables, "PYTHONHASHSEED": "77"}
+    moved = subprocess.run(command, cwd=tmp_path, env=fixed, capture_output=True, text=True, check=False)
+    assert moved.returncode == (1 if seed in ("0", "5") else 0), "a seed that was set is part of the lock"
+
+
+@pytest.mark.parametrize("form", ["lock", "requirements"])
+@pytest.mark.parametrize("way", ["same name", "other spelling", "link"])
+def test_the_file_given_with_from_is_never_overwritten(
+    locked: Lock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, way: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_lock(locked, "lock", Path("mine.lock"))
+    Path("linked.lock").symlink_to("mine.lock")
+    target = {"same name": "mine.lock", "other spelling": "../" + tmp_path.name + "/mine.lock"}
+    words = ["lock", "--from", "mine.lock", "--format", form, "-o", target.get(way, "linked.lock")]
+    refused = CliRunner().invoke(env, words)
+    assert isinstance(refused.exception, UsageError)
+    assert read_lock(Path("mine.lock")) == locked
+
+
+def test_rendering_the_default_lock_again_leaves_it_as_it_is(
+    locked: Lock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_lock(locked, "lock", Path("twinrun.lock"))
+    rendered = CliRunner().invoke(env, ["lock", "--from", "twinrun.lock", "--format", "requirements"])
+    assert rendered.exit_code == 0
+    assert rendered.stdout == "wrote twinrun.lock.requirements.txt\n"
+    assert read_lock(Path("twinrun.lock")) == locked
+
+
+def test_the_manifest_of_a_recording_given_with_from_is_never_overwritten(
+    here: Environment, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(json.dumps({"environment": here.as_json()}))
+    before = manifest.read_text()
+    refused = CliRunner().invoke(env, ["lock", "--from", str(tmp_path), "-o", str(manifest)])
+    assert isinstance(refused.exception, UsageError)
+    assert manifest.read_text() == before
+
+
 KEY_SCRIPT = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -226,12 +270,12 @@ def rebuilt_key_equals_this_one(folder: Path, wanted: set[str] | None, imports: 
     lock = lock_of(capture())
     if wanted is not None:
         lock = replace(lock, packages=tuple(package for package in lock.packages if package.name in wanted))
-    write(lock, "all", folder / "twinrun.lock")
+    write_lock(lock, "requirements", folder / "requirements.txt")
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     python = str(folder / "venv" / "bin" / "python")
     install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "-r"]
     done = subprocess.run(
-        [*install, str(folder / "twinrun.lock.requirements.txt")], capture_output=True, text=True, check=False
+        [*install, str(folder / "requirements.txt")], capture_output=True, text=True, check=False
     )
     unreachable = ("Failed to establish a new connection", "Temporary failure in name resolution")
     if done.returncode != 0 and any(words in done.stderr for words in unreachable):

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from twinrun.cli.fingerprint import fingerprint as verb
 from twinrun.environment.difference import BITS, differences
-from twinrun.environment.fingerprint import (
+from twinrun.environment.numeric_fingerprint import (
     Fingerprint,
     Probe,
     agreement,
@@ -23,11 +23,11 @@ from twinrun.environment.fingerprint import (
     read_fingerprint,
     sample_of,
 )
-from twinrun.environment.probe import take
+from twinrun.environment.probing import take
 from twinrun.errors import BadRecording
 
 # Machines to play: the weaker instruction set and the library switched off are what another machine would have. Left
-# alone, the processor decides whether the library is used: so those two are held against one that is told to use it.
+# alone, the processor decides whether the library is used: so those two are compared with one that must use it.
 LIBRARY = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 MACHINES = {
     "here": {},
@@ -148,10 +148,11 @@ def test_distances_are_counted_in_ulps_of_the_kept_values() -> None:
 def test_other_shapes_and_probes_of_one_side_alone_are_not_comparable() -> None:
     a, b = _probe(np.zeros(3, np.float32), "a"), _probe(np.zeros(4, np.float32), "a")
     assert agreement(a, b).reason == "float32[3] against float32[4]"
-    from twinrun.environment.environment import Environment
+    from twinrun.environment.environment import Environment, EnvironmentKey
 
-    one = Fingerprint(Environment(), (a, Probe("q", "g", dtype="float32", digest="z")))
-    assert [each.reason for each in compare(one, Fingerprint(Environment(), (a,)))] == [
+    nowhere = Environment({}, EnvironmentKey())
+    one = Fingerprint(nowhere, (a, Probe("q", "g", dtype="float32", digest="z")))
+    assert [each.reason for each in compare(one, Fingerprint(nowhere, (a,)))] == [
         None,
         "only the first side ran it",
     ]

@@ -350,7 +350,7 @@ def strings_and_ragged():
     return table.weights + head.weights
 
 
-def by_hand():
+def manual_update():
     tf.random.set_seed(7)
     weight = tf.Variable(tf.random.normal([5, 1]))
     bias = tf.Variable([0.0])
@@ -363,7 +363,7 @@ def by_hand():
     return [weight, bias]
 
 
-def by_hand_in_function():
+def manual_update_in_function():
     tf.random.set_seed(7)
     weight = tf.Variable(tf.random.normal([5, 1]), name="w")
     x, y = data()

@@ -123,7 +123,7 @@ def test_passing_failing_and_undecided_tests_under_xdist(project: Path) -> None:
 def test_with_strict_what_could_not_be_judged_is_an_error(project: Path) -> None:
     outcomes, _ = run_pytest(project, "--twinrun-strict", "-n", "0", "-k", "nothing_is_trained")
     assert outcomes["test_nothing_is_trained"][0] == "error"
-    assert "undecided: no training step was observed" in outcomes["test_nothing_is_trained"][1]
+    assert "undecided[no-step]: no training step was observed" in outcomes["test_nothing_is_trained"][1]
 
 
 def test_a_fault_of_our_own_is_an_error_and_no_failed_test(tmp_path: Path) -> None:
@@ -156,10 +156,44 @@ def test_collection_imports_no_framework_and_nothing_heavy_of_ours(project: Path
         (project / "conftest.py").unlink()
 
 
-def test_an_option_the_marker_does_not_know_is_named(tmp_path: Path) -> None:
-    (tmp_path / "test_x.py").write_text("import pytest\n@pytest.mark.twinrun(rums=3)\ndef test_x(): pass\n")
-    _, printed = run_pytest(tmp_path)
-    assert "does not know rums" in printed
+def test_a_bad_marker_is_an_error_of_its_own_test_alone(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.twinrun(rums=3)\ndef test_unknown(): pass\n"
+        "@pytest.mark.twinrun(3)\ndef test_positional(): pass\n"
+        "@pytest.mark.twinrun(runs=1)\ndef test_value(): pass\n"
+        "def test_other(): pass\n"
+    )
+    outcomes, _ = run_pytest(tmp_path)
+    assert {name: kind for name, (kind, _) in outcomes.items()} == {
+        "test_unknown": "error",
+        "test_positional": "error",
+        "test_value": "error",
+        "test_other": "passed",
+    }
+    assert "unknown option of the twinrun marker: rums" in outcomes["test_unknown"][1]
+    assert "positional arguments" in outcomes["test_positional"][1]
+    assert "runs must be at least 2" in outcomes["test_value"][1]
+
+
+@pytest.mark.parametrize("options", [(), ("--twinrun-strict",)])
+def test_a_test_that_skips_itself_in_its_twins_is_skipped_with_its_reason(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "test_x.py").write_text(
+        "import pytest\n@pytest.mark.twinrun\ndef test_x(): pytest.skip('no data here')\n"
+    )
+    outcomes, printed = run_pytest(tmp_path, *options)
+    assert outcomes["test_x"][0] == "skipped", printed
+    assert "no data here" in outcomes["test_x"][1] and "undecided" not in outcomes["test_x"][1]
+
+
+def test_a_test_that_is_killed_fails(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(
+        "import os, pytest, signal\n@pytest.mark.twinrun\ndef test_x(): os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    outcomes, printed = run_pytest(tmp_path)
+    assert outcomes["test_x"][0] == "failure", printed
 
 
 def test_a_baseline_in_a_test_is_recorded_held_left_and_accepted(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinrun.compare.contract import BITWISE, parse_contract
-from twinrun.compare.frames import differences, first_to_blame
-from twinrun.compare.recordings import compare_recordings
+from twinrun.comparison.contract import BITWISE, parse_contract
+from twinrun.comparison.frames import differences, first_to_blame
+from twinrun.launch.offline import compare_recordings
 from twinrun.errors import BadRecording
-from twinrun.launch.channel import FRAME, Channel, pair
+from twinrun.protocol.channel import FRAME, Channel, pair
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest
 from twinrun.recording.store import WHOLE_FRAMES, Reader, Writer
@@ -179,7 +179,7 @@ def test_bands_are_judged_by_values_that_are_kept_of_every_step(tmp_path: Path) 
     ):
         result = compare_recordings(tmp_path / "a", tmp_path / other, parse_contract(band))
         assert (result.verdict, result.steps_compared) == (verdict, 1500)
-        assert (result.bits_differ_from is None) == (other == "b")
+        assert (result.first_bit_difference is None) == (other == "b")
 
 
 def test_a_recording_can_be_read_while_it_is_written(tmp_path: Path) -> None:

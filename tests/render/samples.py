@@ -6,22 +6,23 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from twinrun.compare.frames import Difference
-from twinrun.compare.tensors import Distance
+from twinrun.comparison.frames import Difference
 from twinrun.findings.finding import Finding
-from twinrun.result import CheckResult
+from twinrun.result import REASON_KINDS, CheckResult, Conditions, Experiment, Growth, Stream
 
 # A name that would do harm wherever it is not escaped: markup, a closing tag, a terminal's escape, a line of its own.
 NASTY = "</title></style><script>alert(1)</script>\x1b[31m\x00\u202e\nverdict: \"repeats\" & 'more'"
 
 REPEATING = CheckResult("train.py", "repeats", steps_compared=32, timing={"seconds": 1.5})
-UNJUDGED = CheckResult("train.py", "undecided", reason="no training step was observed")
+UNJUDGED = CheckResult("train.py", "undecided", reason="no training step was observed", reason_kind="no-step")
 
 
 def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
     """Everything that a result can hold, with `text` wherever a program can put its own words."""
-    distance = Distance(0.25, 8, 32, 3, 1.5e-7, (0, 1), (text, "1.0"), text)
-    first = Difference(7, "weights", text, distance=distance, others=1)
+    first = Difference(
+        7, "weights", text, others=1, differing=0.25, differing_count=8, size=32, max_ulp=3, max_abs=1.5e-7,
+        first_index=(0, 1), first_values=(text, "1.0"), note=text,
+    )  # fmt: skip
     finding = Finding("TW105", "unseeded-keras", text, file or text, 2, True, (text,), f"{text}\n+ seed(42)")
     control = {
         "state": {text: 1},
@@ -37,14 +38,13 @@ def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
         contract="ulp=1",
         steps_compared=6,
         first_difference=first,
-        bits_differ_from=first,
-        growth=tuple({"step": step, "max_ulp": step, "max_abs": 1e-9 * 2**step} for step in range(5, 9)),
+        first_bit_difference=first,
+        growth=tuple(Growth(step, step, 1e-9 * 2**step) for step in range(5, 9)),
         also_differing=(text,),
-        streams=({"step": 1, "stream": text},),
+        streams=(Stream(1, text),),
         findings=(finding, Finding("TW201", "unseeded-shuffle", text)),
-        experiments=(
-            {"what": text, "came_out": text, "verdict": "repeats", "seconds": 2.0, "command": text},
-        ),
+        experiments=(Experiment(text, text, "repeats", 20, 2.0, text),),
+        conditions=Conditions(stress=True, varied=(text,)),
         controls={text: control},
         varied=(text,),
         environment={"name": text, "key": {text: text}, "facts": {text: {text: [text, None]}}},
@@ -59,27 +59,26 @@ _number = st.floats(allow_nan=False, allow_infinity=False)
 _facts: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
     st.text(), st.none() | st.text() | _number | st.booleans(), max_size=3
 )
-_distances = st.builds(
-    Distance,
-    differing=st.floats(0, 1),
-    count=st.integers(0, 9),
-    size=st.integers(0, 9),
-    max_ulp=st.none() | st.integers(0, 2**64),
-    max_abs=st.none() | _number,
-    first_index=st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
-    first_values=st.none() | st.tuples(st.text(), st.text()),
-    note=st.none() | st.text(),
-)
-_differences = st.builds(
-    Difference,
-    step=st.integers(0, 2**40),
-    phase=st.sampled_from(("init", "batch", "weights", "final")),
-    tensor=st.text(),
-    span=st.integers(0, 9),
-    only_in=st.none() | st.text(),
-    distance=st.none() | _distances,
-    others=st.integers(0, 9),
-)
+_verdicts = st.sampled_from(("repeats", "diverges", "undecided"))
+_places = {
+    "step": st.integers(0, 2**40),
+    "phase": st.sampled_from(("init", "batch", "weights", "final")),
+    "tensor": st.text(),
+    "span": st.integers(0, 9),
+    "only_in": st.none() | st.text(),
+    "others": st.integers(0, 9),
+}
+_distances = {
+    "differing": st.floats(0, 1),
+    "differing_count": st.integers(0, 9),
+    "size": st.integers(0, 9),
+    "max_ulp": st.none() | st.integers(0, 2**64),
+    "max_abs": st.none() | _number,
+    "first_index": st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    "first_values": st.none() | st.tuples(st.text(), st.text()),
+    "note": st.none() | st.text(),
+}
+_differences = st.builds(Difference, **_places) | st.builds(Difference, **_places, **_distances)
 _findings = st.builds(
     Finding,
     code=st.text(),
@@ -94,20 +93,25 @@ _findings = st.builds(
 results = st.builds(
     CheckResult,
     program=st.text(),
-    verdict=st.sampled_from(("repeats", "diverges", "undecided")),
+    verdict=_verdicts,
     reason=st.none() | st.text(),
+    reason_kind=st.none() | st.sampled_from(REASON_KINDS),
     contract=st.text(),
     runs=st.integers(2, 9),
     steps_compared=st.integers(0, 2**40),
     first_difference=st.none() | _differences,
-    bits_differ_from=st.none() | _differences,
+    first_bit_difference=st.none() | _differences,
     growth=st.lists(
-        st.fixed_dictionaries({"step": st.integers(0, 10**6), "max_ulp": st.none(), "max_abs": st.none() | _number}), max_size=5
+        st.builds(Growth, step=st.integers(0, 10**6), max_abs=st.none() | _number, metric=st.none() | st.text()), max_size=5
     ).map(tuple),
     also_differing=st.lists(st.text(), max_size=2).map(tuple),
-    streams=st.lists(_facts, max_size=2).map(tuple),
+    streams=st.lists(st.builds(Stream, step=st.integers(0, 9), stream=st.text()), max_size=2).map(tuple),
     findings=st.lists(_findings, max_size=2).map(tuple),
-    experiments=st.lists(_facts, max_size=2).map(tuple),
+    experiments=st.lists(
+        st.builds(Experiment, what=st.text(), outcome=st.text(), verdict=_verdicts, seconds=st.none() | _number, command=st.text()),
+        max_size=2,
+    ).map(tuple),
+    conditions=st.builds(Conditions, sequential=st.booleans(), stress=st.booleans()),
     controls=_facts,
     varied=st.lists(st.text(), max_size=2).map(tuple),
     environment=_facts,

@@ -17,6 +17,7 @@ from support import twinrun
 from twinrun.errors import BadResult
 from twinrun.render.fixdiff import as_fix_diff
 from twinrun.render.junit import as_junit
+from twinrun.render.summary import annotation
 from twinrun.result import CheckResult
 
 
@@ -28,15 +29,14 @@ def saved(folder: Path, document: Any) -> Path:
 
 @given(results)
 def test_a_result_survives_being_saved(result: CheckResult) -> None:
-    document = json.loads(json.dumps(result.as_json()))
-    again = CheckResult.from_json(document)
-    assert again.as_json() == result.as_json() and again.exit_code == result.exit_code
+    again = CheckResult.from_json(json.loads(json.dumps(result.as_json())))
+    assert again == result and again.as_json() == result.as_json() and again.exit_code == result.exit_code
 
 
 @given(results)
 @settings(max_examples=50)
 def test_junit_is_well_formed_and_counts_one_case(result: CheckResult) -> None:
-    suite = ElementTree.fromstring(as_junit(result)).find("testsuite")
+    suite = ElementTree.fromstring(as_junit([("", result)])).find("testsuite")
     assert suite is not None
     kinds = {"repeats": "system-out", "diverges": "failure", "undecided": "error"}
     (case,) = suite.findall("testcase")
@@ -45,9 +45,16 @@ def test_junit_is_well_formed_and_counts_one_case(result: CheckResult) -> None:
 
 
 def test_junit_holds_the_names_of_a_program_escaped() -> None:
-    failure = ElementTree.fromstring(as_junit(full(NASTY))).find(".//failure")
+    failure = ElementTree.fromstring(as_junit([("", full(NASTY))])).find(".//failure")
     assert failure is not None and failure.get("type") == "TW105"
     assert failure.text is not None and "<script>" in failure.text and "\x1b" not in failure.text
+
+
+def test_the_kind_of_the_reason_is_in_every_format_that_programs_read() -> None:
+    assert UNJUDGED.as_json()["reason_kind"] == "no-step"
+    error = ElementTree.fromstring(as_junit([("", UNJUDGED)])).find(".//error")
+    assert error is not None and error.get("type") == "no-step"
+    assert annotation("", UNJUDGED).endswith("::undecided[no-step]: no training step was observed\n")
 
 
 @pytest.mark.parametrize("result", [REPEATING, UNJUDGED, full()])
@@ -65,7 +72,8 @@ def test_report_renders_every_format(result: CheckResult, tmp_path: Path) -> Non
         answer = twinrun("report", file, "--output-format", output_format)
         assert answer.code == 0 and answer.err == ""
         assert start is None or answer.out.startswith(start)
-    assert json.loads(twinrun("report", file, "--output-format", "json").out) == result.as_json()
+    again = json.loads(twinrun("report", file, "--output-format", "json").out)
+    assert CheckResult.from_json(again) == result
 
 
 def test_report_writes_to_files_when_asked(tmp_path: Path) -> None:
@@ -91,6 +99,17 @@ def test_report_writes_to_files_when_asked(tmp_path: Path) -> None:
         ({**REPEATING.as_json(), "first_difference": {"step": "x"}}, "damaged"),
         ({**REPEATING.as_json(), "findings": [17]}, "damaged"),
         ({**REPEATING.as_json(), "growth": "up"}, "damaged"),
+        ({**REPEATING.as_json(), "runs": "2"}, "damaged"),
+        ({**REPEATING.as_json(), "timing": {"seconds": "long"}}, "damaged"),
+        ({**REPEATING.as_json(), "reason_kind": "bad-luck"}, "damaged"),
+        ({**full().as_json(), "experiments": [{"what": 3}]}, "damaged"),
+        (
+            {
+                **REPEATING.as_json(),
+                "first_difference": {**full().as_json()["first_difference"], "size": None},
+            },
+            "damaged",
+        ),
     ],
 )
 def test_what_is_no_result_is_refused_in_words(document: Any, said: str, tmp_path: Path) -> None:
@@ -116,19 +135,18 @@ def test_a_damaged_result_names_its_file() -> None:
     assert caught.value.where == "result.json"
 
 
-def test_the_patch_mends_the_confirmed_cause_and_applies(tmp_path: Path) -> None:
+def test_the_patch_fixes_the_confirmed_cause_and_applies(tmp_path: Path) -> None:
     program = tmp_path / "train.py"
     program.write_text(
         "import tensorflow as tf\n\nds = tf.data.Dataset.range(9).shuffle(9)\nother = ds.shuffle(9)\n"
     )
     sample = full()
-    confirmed, suspicion = sample.findings[0], sample.findings[1]
-    found = replace(
-        sample,
+    confirmed, likely = sample.findings[0], sample.findings[1]
+    found = sample.replace(
         program=str(program),
         findings=(
             replace(confirmed, code="TW201", file=str(program), line=3),
-            replace(suspicion, code="TW201", file=str(program), line=4),
+            replace(likely, code="TW201", file=str(program), line=4),
         ),
     )
     patch = as_fix_diff(found)
@@ -136,4 +154,4 @@ def test_the_patch_mends_the_confirmed_cause_and_applies(tmp_path: Path) -> None
     subprocess.run(["patch", "-p1", "-d", "/"], input=patch, text=True, check=True, capture_output=True)
     lines = program.read_text().splitlines()
     assert "seed=" in lines[2] and "seed=" not in lines[3]
-    assert as_fix_diff(replace(found, findings=())) == ""
+    assert as_fix_diff(found.replace(findings=())) == ""

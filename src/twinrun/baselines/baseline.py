@@ -1,108 +1,124 @@
-"""One baseline as a value: digests, metrics, environment, history."""
+"""A baseline and its file: a kept run under a name and a contract, as JSON with a checksum and one line to a
+step, so that a reviewer sees what changed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
-import numpy as np
+import msgspec
 
 from twinrun import __version__
-from twinrun.baselines.observed import Observed, Place, place
-from twinrun.environment.environment import Environment
-from twinrun.recording.frame import EVIDENCE
+from twinrun.baselines.kept_run import KeptRun
+from twinrun.environment.environment import Environment, typed
+from twinrun.errors import BadBaseline, BadRecording
 
-# Steps that are kept: of a longer run the first half of them one by one, the rest ever further apart.
-MOST_ROWS = 96
-# Digests of single tensors that are kept in all; a row without them still has its chain.
-MOST_DIGESTS = 800
-# Hexadecimal digits of a tensor's digest: enough to name it. The verdict is by the 64-bit chain.
-SHORT = 8
+SCHEMA: Literal["twinrun/baseline/1"] = "twinrun/baseline/1"
+# Fields that are written with one line to an item.
+_LONG = ("environment", "facts", "layouts", "rows", "samples")
 
 
-@dataclass(frozen=True)
-class Row:
-    """One step that is kept. `chain` is a digest of everything up to it."""
-
-    seq: int
-    step: int
-    span: int
-    chain: str
-    digests: dict[Place, str] | None = None
-    values: dict[Place, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """What a run of this name gave in this environment."""
+@dataclass(frozen=True, kw_only=True)
+class Baseline(KeptRun):
+    """What a program of this name gave in this environment."""
 
     name: str
     contract: str
-    environment: Environment
-    rows: tuple[Row, ...]
-    frames: int
-    last_step: int
-    metrics: dict[str, float]
-    program: str = ""
-    arguments: tuple[str, ...] = ()
-    steps: int | None = None
-    pin: str | None = None
-    samples: dict[Place, np.ndarray] = field(default_factory=dict)
-    recorded: str = ""
-    twinrun: str = __version__
+    recorded: str
     history: tuple[dict[str, Any], ...] = ()
-
-    @property
-    def final(self) -> str:
-        return self.rows[-1].chain
-
-
-def kept_steps(count: int) -> list[int]:
-    """Numbers of the frames to keep: all of a short run, else the first ones and then ever fewer, the last
-    included."""
-    if count <= MOST_ROWS:
-        return list(range(count))
-    first = MOST_ROWS // 2
-    rest = np.geomspace(first, count - 1, MOST_ROWS - first).astype(int)
-    return sorted({*range(first), *(int(seq) for seq in rest), count - 1})
+    twinrun: str = __version__
+    schema: Literal["twinrun/baseline/1"] = SCHEMA
 
 
 def baseline_of(
-    name: str, contract: str, observed: Observed, recorded: str, history: tuple[dict[str, Any], ...] = ()
+    name: str, contract: str, run: KeptRun, recorded: str, history: tuple[dict[str, Any], ...] = ()
 ) -> Baseline:
-    """The baseline of a run: its steps thinned, its environment less what is merely installed."""
-    sightings = observed.sightings
-    rows, left = [], MOST_DIGESTS
-    for seq in kept_steps(len(sightings)):
-        frame = sightings.frame(seq)
-        judged = [e for e in range(len(frame.layout)) if frame.layout.phases[e] not in EVIDENCE]
-        # The final state tells most and is kept whatever came before it.
-        whole = bool(frame.digests) and (len(judged) <= left or seq == len(sightings) - 1)
-        digests = {place(frame, e): frame.digest(e).hex()[:SHORT] for e in judged} if whole else None
-        left -= len(judged) if whole else 0
-        values = {place(frame, entry): value for entry, value in frame.values}
-        rows.append(Row(seq, frame.step, frame.span, sightings.chain_at(seq).hex(), digests, values))
-    return Baseline(
-        name=name,
-        contract=contract,
-        environment=evidence(observed.environment),
-        rows=tuple(rows),
-        frames=len(sightings),
-        last_step=rows[-1].step,
-        metrics=observed.metrics(),
-        program=observed.program,
-        arguments=observed.arguments,
-        steps=observed.steps,
-        pin=observed.pin,
-        samples=dict(observed.samples),
-        recorded=recorded,
-        history=history,
-    )
+    about = {**vars(run), "environment": without_installed(run.environment), "recording": None}
+    return Baseline(**about, name=name, contract=contract, recorded=recorded, history=history)
 
 
-def evidence(environment: Environment) -> Environment:
-    """The environment less what is merely installed: it would be most of the file and explains nothing."""
+def without_installed(environment: Environment) -> Environment:
+    """The environment less what is merely installed: that would be most of the file and explains nothing."""
     facts = {group: dict(fields) for group, fields in environment.facts.items()}
-    packages = facts.get("packages", {})
-    packages.pop("installed", None)
+    facts.get("packages", {}).pop("installed", None)
     return Environment(facts, environment.key)
+
+
+def as_text(baseline: Baseline) -> str:
+    document = finite(msgspec.to_builtins(baseline))
+    # As a reader wants it: whose baseline it is first, the long lists last.
+    order = sorted(document, key=lambda name: (name in _LONG, name != "schema", name != "name"))
+    document = {name: document[name] for name in order if name != "recording"}
+    document["environment"] |= {"name": baseline.environment.name}
+    document["checksum"] = checksum(document)
+    fields = (f'"{name}": {_value_text(name, value)}' for name, value in document.items())
+    return "{\n " + ",\n ".join(fields) + "\n}\n"
+
+
+def _value_text(name: str, value: Any, indent: str = " ") -> str:
+    if name not in _LONG or not value:
+        return json.dumps(value, sort_keys=True)
+    inner = f"\n{indent} "
+    if isinstance(value, dict):
+        items = [f"{json.dumps(key)}: {_value_text(key, each, indent + ' ')}" for key, each in value.items()]
+    else:
+        items = [json.dumps(each) for each in value]
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    return left + inner + f",{inner}".join(items) + f"\n{indent}{right}"
+
+
+def finite(value: Any) -> Any:
+    """For JSON, which has no NaN and no infinity: they are written as text."""
+    if isinstance(value, dict):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def checksum(document: Mapping[str, Any]) -> str:
+    """Of everything but the checksum, in canonical form: spaces and line ends may change, content may not."""
+    rest = {name: value for name, value in document.items() if name != "checksum"}
+    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def from_text(text: str, where: str) -> Baseline:
+    """Reads a baseline. A file that is damaged, cut short or edited by hand is an error that names it."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise _bad(where, f"it is not complete ({problem})") from None
+    if not isinstance(document, dict) or "schema" not in document:
+        raise _bad(where, "it is not a baseline")
+    if document["schema"] != SCHEMA:
+        raise BadBaseline(
+            f"{where} was written by another version of Twinrun ({str(document['schema'])[:40]})",
+            hint="upgrade twinrun, or accept the baseline again",
+        )
+    if document.get("checksum") != checksum(document):
+        raise _bad(where, "its checksum does not match: it was edited by hand, merged, or damaged")
+    try:
+        baseline = typed(document, Baseline, "a baseline", strict=False)
+        if not baseline.rows:
+            raise ValueError("it keeps no step")
+        for row in baseline.rows:
+            baseline.frame(row)
+        for sample in baseline.samples:
+            sample.array()
+    except BadRecording as problem:
+        raise _bad(where, problem.message) from None
+    except (TypeError, ValueError, IndexError) as problem:
+        raise _bad(where, str(problem)) from None
+    return baseline
+
+
+def _bad(where: str, why: str) -> BadBaseline:
+    return BadBaseline(
+        f"the baseline {where} cannot be used: {why}",
+        hint="restore it from version control, or replace it with `twinrun baseline accept … --reason …`",
+    )

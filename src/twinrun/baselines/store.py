@@ -1,5 +1,4 @@
-"""Where baselines are kept: a folder of the repository, or any place fsspec opens. Writes are whole or not at
-all."""
+"""Where baselines are kept: a folder of the repository, or any place that fsspec opens."""
 
 from __future__ import annotations
 
@@ -7,11 +6,13 @@ import contextlib
 import os
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from twinrun.environment.environment import EnvironmentKey
+from twinrun.environment.secrets import mask, strip_user_info
 from twinrun.errors import CannotWrite, UsageError
 
 FOLDER = "twinrun-baselines"
@@ -22,18 +23,34 @@ PATIENCE = 30.0  # seconds to wait for another writer
 Change = Callable[[str | None], str]
 
 
-class Store(Protocol):
+class Store(ABC):
+    """A folder for each name, and in it a file for each environment key."""
+
     location: str
 
-    def read(self, name: str, file: str) -> str | None: ...
-    def change(self, name: str, file: str, change: Change) -> None: ...
-    def names(self) -> list[str]: ...
-    def files(self, name: str) -> list[str]: ...
+    def read(self, name: str, file: str) -> str | None:
+        data = self._bytes(f"{checked_name(name)}/{file}")
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def names(self) -> list[str]:
+        return sorted(name for name in self._inside("") if _NAME.fullmatch(name))
+
+    def files(self, name: str) -> list[str]:
+        return sorted(file for file in self._inside(checked_name(name)) if file.endswith(".json"))
+
+    @abstractmethod
+    def change(self, name: str, file: str, change: Change) -> None:
+        """Replaces a file whole or not at all."""
+
+    @abstractmethod
+    def _bytes(self, path: str) -> bytes | None: ...
+
+    @abstractmethod
+    def _inside(self, path: str) -> list[str]: ...
 
 
 def checked_name(name: str) -> str:
-    """A baseline's name becomes a folder's: letters, digits, dots, dashes and underscores, nothing that
-    climbs."""
+    """A baseline's name becomes a folder's, and must not lead out of the store."""
     if not _NAME.fullmatch(name) or ".." in name:
         raise UsageError(
             f"{name!r} is not a name for a baseline",
@@ -48,8 +65,7 @@ def file_of(key: EnvironmentKey) -> str:
 
 
 def open_store(location: str | None = None, start: Path | None = None) -> Store:
-    """The location that was asked for, else the project's own folder: beside the nearest pyproject.toml or
-    .git."""
+    """The location that is given, else the project's own folder, beside the nearest pyproject.toml or .git."""
     if location and "://" in location and not location.startswith("file://"):
         return FsspecStore(location)
     if location:
@@ -61,22 +77,24 @@ def open_store(location: str | None = None, start: Path | None = None) -> Store:
     return LocalStore(here / FOLDER)
 
 
-class LocalStore:
-    """A folder with a folder for each name. Writers wait for each other at a lock; readers never see half a
-    file."""
+class LocalStore(Store):
+    """A folder. Writers wait for each other at a lock; readers never see half a file."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.location = str(root)
 
-    def read(self, name: str, file: str) -> str | None:
-        path = self.root / checked_name(name) / file
+    def _bytes(self, path: str) -> bytes | None:
         try:
-            return path.read_bytes().decode("utf-8", "replace")
+            return (self.root / path).read_bytes()
         except FileNotFoundError:
             return None
         except OSError as problem:
-            raise CannotWrite(f"cannot read {path}: {problem.strerror or problem}") from None
+            raise CannotWrite(f"cannot read {self.root / path}: {problem.strerror or problem}") from None
+
+    def _inside(self, path: str) -> list[str]:
+        folder = self.root / path
+        return [each.name for each in folder.iterdir()] if folder.is_dir() else []
 
     def change(self, name: str, file: str, change: Change) -> None:
         folder = self.root / checked_name(name)
@@ -99,17 +117,6 @@ class LocalStore:
                 hint="check its permissions, or choose another place with --store",
             ) from None
 
-    def names(self) -> list[str]:
-        if not self.root.is_dir():
-            return []
-        return sorted(
-            each.name for each in self.root.iterdir() if each.is_dir() and _NAME.fullmatch(each.name)
-        )
-
-    def files(self, name: str) -> list[str]:
-        folder = self.root / checked_name(name)
-        return sorted(each.name for each in folder.glob("*.json")) if folder.is_dir() else []
-
     @contextlib.contextmanager
     def _locked(self, folder: Path) -> Iterator[None]:
         """A lock of the operating system on a file of its own: a writer that dies lets go of it."""
@@ -131,59 +138,54 @@ class LocalStore:
             yield
 
 
-class FsspecStore:
-    """Any place fsspec opens. Such places have no locks: a change that was overtaken is noticed and not
+class FsspecStore(Store):
+    """Any place that fsspec opens. Such places have no locks: a change that was overtaken is noticed and not
     written."""
 
     def __init__(self, location: str) -> None:
+        self.location = strip_user_info(location)
         try:
             import fsspec
         except ImportError:
             raise UsageError(
-                f"baselines at {location} need fsspec", hint="pip install 'twinrun[fsspec]'"
+                f"baselines at {self.location} need fsspec", hint="pip install 'twinrun[fsspec]'"
             ) from None
-        from twinrun.environment.secrets import strip_user_info
-
-        self.location = strip_user_info(location)
         try:
             filesystem, root = fsspec.core.url_to_fs(location)
         except (ImportError, ValueError, OSError) as problem:
-            raise UsageError(f"{self.location} cannot be opened: {problem}") from None
+            raise UsageError(f"{self.location} cannot be opened: {mask(str(problem))}") from None
         self._fs: Any = filesystem
         self._root = str(root).rstrip("/")
 
-    def _path(self, name: str, file: str = "") -> str:
-        return "/".join(part for part in (self._root, checked_name(name), file) if part)
-
-    def read(self, name: str, file: str) -> str | None:
+    def _bytes(self, path: str) -> bytes | None:
         try:
-            return bytes(self._fs.cat_file(self._path(name, file))).decode("utf-8", "replace")
+            return bytes(self._fs.cat_file(f"{self._root}/{path}"))
         except FileNotFoundError:
             return None
-        except Exception as problem:  # each filesystem has errors of its own
-            raise CannotWrite(f"cannot read from {self.location}: {problem}") from None
+        except Exception as problem:
+            raise self._failure("read from", problem) from None
+
+    def _inside(self, path: str) -> list[str]:
+        try:
+            found = self._fs.ls(f"{self._root}/{path}".rstrip("/"), detail=False)
+        except FileNotFoundError:
+            return []
+        except Exception as problem:
+            raise self._failure("list", problem) from None
+        return [str(each).rstrip("/").rpartition("/")[2] for each in found]
 
     def change(self, name: str, file: str, change: Change) -> None:
         before = self.read(name, file)
         text = change(before)
         if self.read(name, file) != before:
             raise CannotWrite(f"{file} was changed by someone else meanwhile", hint="run the command again")
+        folder = f"{self._root}/{checked_name(name)}"
         try:
-            self._fs.makedirs(self._path(name), exist_ok=True)
-            self._fs.pipe_file(self._path(name, file), text.encode())
+            self._fs.makedirs(folder, exist_ok=True)
+            self._fs.pipe_file(f"{folder}/{file}", text.encode())
         except Exception as problem:
-            raise CannotWrite(f"cannot write to {self.location}: {problem}") from None
+            raise self._failure("write to", problem) from None
 
-    def names(self) -> list[str]:
-        return sorted(name for name in self._list(self._root) if _NAME.fullmatch(name))
-
-    def files(self, name: str) -> list[str]:
-        return sorted(file for file in self._list(self._path(name)) if file.endswith(".json"))
-
-    def _list(self, path: str) -> list[str]:
-        try:
-            return [str(each).rstrip("/").rpartition("/")[2] for each in self._fs.ls(path, detail=False)]
-        except FileNotFoundError:
-            return []
-        except Exception as problem:
-            raise CannotWrite(f"cannot list {self.location}: {problem}") from None
+    def _failure(self, verb: str, problem: Exception) -> CannotWrite:
+        """Each filesystem has errors of its own, and may name the whole address in them."""
+        return CannotWrite(f"cannot {verb} {self.location}: {mask(str(problem))}")

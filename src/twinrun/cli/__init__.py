@@ -11,34 +11,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing takes longer than all the rest of this file
     from twinrun.cli.group import cli as cli
 
-# verb: (module and attribute, one line for --help). Listing the verbs imports none of them.
-VERBS: dict[str, tuple[str, str]] = {
-    "check": ("twinrun.cli.check:check", "Run a program in twin processes and say whether it repeats."),
-    "run": ("twinrun.cli.run:run", "Run a program once and keep a recording."),
-    "diff": ("twinrun.cli.diff:diff", "Compare two recordings."),
-    "audit": (
-        "twinrun.cli.audit:audit",
-        "Say what in a program keeps it from repeating, before anything is trained.",
-    ),
-    "report": (
-        "twinrun.cli.report:report",
-        "Render a saved result: HTML, JSON, SARIF, JUnit, GitHub annotations.",
-    ),
-    "env": ("twinrun.cli.env:env", "Show the environment, compare two, write or check a lock."),
-    "baseline": (
-        "twinrun.cli.baseline:baseline",
-        "Record a run for this environment, and compare with it in CI.",
-    ),
-    "fingerprint": (
-        "twinrun.cli.fingerprint:fingerprint",
-        "Take this machine's numeric fingerprint, and compare.",
-    ),
-    "explain": (
-        "twinrun.cli.explain:explain",
-        "Explain a code: what it is, why it matters, what to write instead.",
-    ),
-    "doctor": ("twinrun.cli.doctor:doctor", "Show what is pinned, as read back, and what is not."),
-    "cost": ("twinrun.cli.cost:cost", "Measure what each control costs a program."),
+# Verb and its line of --help. The command is `twinrun.cli.VERB:VERB`; listing the verbs imports none of them.
+VERBS = {
+    "check": "Run a program in twin processes and report whether it repeats.",
+    "run": "Run a program once and keep a recording.",
+    "diff": "Compare two recordings.",
+    "audit": "Report what in a program keeps it from repeating, before anything is trained.",
+    "report": "Render a saved result: HTML, JSON, SARIF, JUnit, GitHub annotations.",
+    "env": "Show the environment, compare two, write or check a lock.",
+    "baseline": "Record a run for this environment, and compare with it in CI.",
+    "fingerprint": "Take this machine's numeric fingerprint, and compare.",
+    "explain": "Explain a code: what it is, why it matters, what to write instead.",
+    "doctor": "Show what is pinned, as read back, and what is not.",
+    "cost": "Measure what each control costs a program.",
 }
 
 # Exit codes. What we did wrong ourselves is never 1: that means that the twins diverge.
@@ -48,7 +33,7 @@ INTERRUPTED = 130
 PAGE = """\
 Usage: twinrun VERB [OPTIONS] [ARGS]...
 
-  Run a training program in twin processes, say whether it repeats, and name the cause when it does not.
+  Run a training program in twin processes, report whether it repeats, and name the cause when it does not.
 
   Exit codes: 0 repeats, 1 diverges (or findings), 2 could not judge.
 
@@ -63,7 +48,7 @@ Verbs:
 def page() -> str:
     """What `twinrun --help` prints."""
     width = max(map(len, VERBS))
-    return PAGE + "".join(f"  {verb:<{width}}  {line}\n" for verb, (_, line) in VERBS.items())
+    return PAGE + "".join(f"  {verb:<{width}}  {line}\n" for verb, line in VERBS.items())
 
 
 def main() -> None:
@@ -81,9 +66,9 @@ def main() -> None:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception:
-        from twinrun.crash import told
+        from twinrun.crash import internal_error
 
-        sys.stderr.write(told())
+        sys.stderr.write(internal_error())
         code = COULD_NOT_JUDGE
     sys.exit(code)
 

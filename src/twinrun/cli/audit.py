@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinrun.cli.options import RunningVerb
-from twinrun.errors import CannotWrite, ProgramNotFound, UsageError
+from twinrun.cli.options import RunningVerb, output_options, shared
+from twinrun.errors import ProgramNotFound, UsageError
 
 if TYPE_CHECKING:
-    from twinrun.audit.result import AuditResult
-
-_FORMATS = ("text", "json", "sarif", "github")
+    from twinrun.source_audit.audit_result import AuditResult
 
 
 @click.command(cls=RunningVerb)
@@ -25,59 +22,37 @@ _FORMATS = ("text", "json", "sarif", "github")
 @click.option(
     "--files", "each", is_flag=True, help="Every argument is a file or folder to read; runs nothing."
 )
-@click.option("--fix-diff", is_flag=True, help="Print a patch for what can be mended safely.")
-@click.option(
-    "--output-format",
-    type=click.Choice(_FORMATS),
-    default="text",
-    show_default=True,
-    envvar="TWINRUN_OUTPUT_FORMAT",
-)
-@click.option(
-    "--output-file",
-    metavar="FILE",
-    envvar="TWINRUN_OUTPUT_FILE",
-    help="Write the result there instead of to stdout.",
-)
-@click.option("--quiet", "-q", is_flag=True, envvar="TWINRUN_QUIET", help="The count only.")
+@click.option("--fix-diff", is_flag=True, help="Print a patch for what can be fixed automatically.")
+@output_options(("text", "json", "sarif", "github"), html=False)
+@shared("quiet", quiet={"help": "The count only."})
 @click.option("-m", "module", metavar="MODULE", help="Audit a module, as python -m would run it.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def audit(
-    ctx: click.Context,
-    /,
-    *,
-    program: tuple[str, ...],
-    module: str | None,
-    source_only: bool,
-    each: bool,
-    fix_diff: bool,
-    output_format: str,
-    output_file: str | None,
-    quiet: bool,
-) -> None:
-    """Say what in PROGRAM keeps it from repeating, before anything is trained.
+def audit(ctx: click.Context, /, source_only: bool, each: bool, fix_diff: bool, **given: Any) -> None:
+    """Report what in PROGRAM keeps it from repeating, before anything is trained.
 
     PROGRAM is a script, a folder (every .py file in it), or a module with -m. What follows a script or module
     are its own arguments: the audit takes its options to have the values that this command line gives.
 
     Exit codes: 0 no findings, 1 findings, 2 could not judge.
     """
-    result = _audited(program, module, each=each, source_only=source_only or each)
+    from twinrun.render import NOTHING_TO_FIX, write
+
+    result = _audited(given["program"], given["module"], each=each, source_only=source_only or each)
     if fix_diff:
-        patch = result.as_fix_diff()
-        if not patch:
-            click.echo("hint: nothing was found that can be mended safely by a patch", err=True)
-        _write(patch, output_file)
+        text = result.as_fix_diff()
+        if not text:
+            click.echo(NOTHING_TO_FIX, err=True)
     else:
-        _write(_rendered(result, output_format, quiet), output_file)
+        text = _rendered(result, given["output_format"], given["quiet"])
+    write(text, given["output_file"])
     ctx.exit(result.exit_code)
 
 
 def _audited(program: tuple[str, ...], module: str | None, *, each: bool, source_only: bool) -> AuditResult:
-    from twinrun.audit.datasets import audit_datasets
-    from twinrun.audit.result import audit_result
-    from twinrun.audit.source_audit import audit_source, module_file
+    from twinrun.launch.audit_run import audit_datasets
+    from twinrun.source_audit.audit import audit_source, module_file
+    from twinrun.source_audit.audit_result import audit_result
 
     if module is None and not program:
         raise UsageError("which program?", hint="twinrun audit train.py, or twinrun audit -m package.train")
@@ -114,23 +89,8 @@ def _rendered(result: AuditResult, output_format: str, quiet: bool) -> str:
         from twinrun.render.audit_text import as_text
 
         return as_text(result, quiet=quiet)
+    from twinrun.render import findings_text
+
     if result.reason:
         click.echo(f"error: {result.reason}", err=True)
-    if output_format == "sarif":
-        from twinrun.render.sarif import as_sarif
-
-        return as_sarif(result.findings)
-    from twinrun.render.github import as_github
-
-    return as_github(result.findings)
-
-
-def _write(text: str, file: str | None) -> None:
-    if file is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {file}: {problem.strerror}", hint="choose another place") from None
+    return findings_text(result.findings, output_format)

@@ -4,37 +4,56 @@ key."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinrun.cli.late import BaselineVerb
-from twinrun.cli.options import output_options, program_arguments, seconds, the_pin, the_program
+from twinrun.cli.options import BaselineVerb, output_options, program_arguments, seconds, the_pin, the_program
 
 if TYPE_CHECKING:
-    from twinrun.baselines.observed import Observed
-    from twinrun.baselines.program import Running
-    from twinrun.baselines.result import BaselineResult
+    from twinrun.baselines.kept_run import KeptRun
+    from twinrun.baselines.report import Outcome
+    from twinrun.baselines.running import Running
     from twinrun.baselines.store import Store
     from twinrun.baselines.verbs import Listed
-    from twinrun.result import CheckResult
 
-NAME = click.option("--name", help="The baseline's name; without one, all that pyproject.toml names.")
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 STORE = click.option("--store", envvar="TWINRUN_BASELINES", help="Folder or fsspec address of the baselines.")
-STEPS = click.option("--steps", type=click.IntRange(min=1), help="Stop after this many steps.")
-PIN = click.option("--pin", metavar="[=SEED]", help="Pin every source of randomness.")
-TIMEOUT = click.option(
-    "--timeout", callback=seconds, metavar="TIME", help="Give up after this long (90s, 5m)."
-)
-RECORDING = click.option(
-    "--recording", metavar="FOLDER", help="Use this recording instead of running a program."
-)
 RUNS = click.option(
     "--runs", type=click.IntRange(min=1), default=2, show_default=True, help="Runs that must agree."
 )
-QUIET = click.option("--quiet", "-q", is_flag=True, help="The verdict only.")
+
+
+def running_verb(*own: Decorator, formats: tuple[str, ...] = ("text", "json")) -> Decorator:
+    """The options of a verb that runs a program, with its own ones among them."""
+    options: tuple[Decorator, ...] = (
+        click.option("--name", help="The baseline's name; without one, all that pyproject.toml names."),
+        STORE,
+        *own,
+        click.option("--steps", type=click.IntRange(min=1), help="Stop after this many steps."),
+        click.option("--pin", metavar="[=SEED]", help="Pin every source of randomness."),
+        click.option(
+            "--timeout", callback=seconds, metavar="TIME", help="Give up after this long (90s, 5m)."
+        ),
+        click.option(
+            "--recording", metavar="FOLDER", help="Use this recording instead of running a program."
+        ),
+        click.option("--quiet", "-q", is_flag=True, help="The verdict only."),
+        output_options(formats),
+        program_arguments,
+        click.pass_context,
+    )
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 @click.group()
@@ -43,18 +62,10 @@ def baseline() -> None:
 
 
 @baseline.command(cls=BaselineVerb)
-@NAME
-@STORE
-@click.option("--contract", default="bitwise", show_default=True, help="How equal later runs must be.")
-@STEPS
-@PIN
-@TIMEOUT
-@RUNS
-@RECORDING
-@QUIET
-@output_options(("text", "json"))
-@program_arguments
-@click.pass_context
+@running_verb(
+    click.option("--contract", default="bitwise", show_default=True, help="How equal later runs must be."),
+    RUNS,
+)
 def record(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM until twins agree, and keep it as the baseline NAME of this environment.
 
@@ -64,19 +75,11 @@ def record(ctx: click.Context, /, **given: Any) -> None:
 
 
 @baseline.command(cls=BaselineVerb)
-@NAME
-@STORE
-@click.option("--reason", required=True, help="Why the change is right; kept in the baseline's history.")
-@click.option("--contract", help="Another contract; the baseline's own by default.")
-@STEPS
-@PIN
-@TIMEOUT
-@RUNS
-@RECORDING
-@QUIET
-@output_options(("text", "json"))
-@program_arguments
-@click.pass_context
+@running_verb(
+    click.option("--reason", required=True, help="Why the change is right; kept in the baseline's history."),
+    click.option("--contract", help="Another contract; the baseline's own by default."),
+    RUNS,
+)
 def accept(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM and replace the baseline NAME of this environment, with a reason that is kept."""
     reason = str(given.pop("reason"))
@@ -84,17 +87,12 @@ def accept(ctx: click.Context, /, **given: Any) -> None:
 
 
 @baseline.command(cls=BaselineVerb)
-@NAME
-@STORE
-@STEPS
-@PIN
-@TIMEOUT
-@RECORDING
-@click.option("--no-rerun", is_flag=True, help="When it fails, do not run again to see whether it repeats.")
-@QUIET
-@output_options()
-@program_arguments
-@click.pass_context
+@running_verb(
+    click.option(
+        "--no-rerun", is_flag=True, help="When it fails, do not run again to see whether it repeats."
+    ),
+    formats=("text", "json", "sarif", "junit", "github"),
+)
 def check(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM once and compare it with the baseline NAME of this environment.
 
@@ -111,6 +109,7 @@ def check(ctx: click.Context, /, **given: Any) -> None:
 def list_(ctx: click.Context, name: str | None, store: str | None, output_format: str) -> None:
     """List the baselines, of NAME or of all names. Exit 2 when one of them is damaged."""
     from twinrun.baselines.verbs import listing
+    from twinrun.render.text import printable
 
     place = _store(store)
     found = listing(place, name)
@@ -121,14 +120,9 @@ def list_(ctx: click.Context, name: str | None, store: str | None, output_format
     elif not found:
         click.echo(f"no baselines in {place.location}", err=True)
     else:
-        from twinrun.render.text import printable
-
         for each in found:
             click.echo(printable(_line(each)))
     ctx.exit(2 if any(each.problem for each in found) else 0)
-
-
-Outcome: TypeAlias = "BaselineResult | CheckResult"
 
 
 def _each(given: dict[str, Any], one: Callable[[dict[str, Any]], Outcome]) -> int:
@@ -138,7 +132,7 @@ def _each(given: dict[str, Any], one: Callable[[dict[str, Any]], Outcome]) -> in
 
     if given["name"] is not None:
         outcome = one(given)
-        _write_one(outcome, given)
+        _write([(given["name"], outcome)], given, several=False)
         return outcome.exit_code
     named = [each for each in configured() if each.baseline is not None]
     if not all_wanted(given) or not named:
@@ -150,14 +144,15 @@ def _each(given: dict[str, Any], one: Callable[[dict[str, Any]], Outcome]) -> in
     for each in named:
         click.echo(f"{each.name}: {each.words}", err=True)
         outcomes.append((each.name, one({**each.given(given), "name": each.baseline})))
-    _write_several(outcomes, given)
+    _write(outcomes, given, several=True)
     return worst([outcome.exit_code for _, outcome in outcomes])
 
 
 def _made(given: dict[str, Any], reason: str | None) -> Outcome:
     """Record, or accept when there is a reason."""
     from twinrun.baselines import verbs
-    from twinrun.baselines.program import observe, observe_twice
+    from twinrun.baselines.kept_run import from_recording
+    from twinrun.baselines.running import observe, observe_twins
     from twinrun.baselines.store import checked_name
     from twinrun.result import CheckResult
 
@@ -166,25 +161,23 @@ def _made(given: dict[str, Any], reason: str | None) -> Outcome:
         _take_over(given, verbs.find(store, name))
     contract = given["contract"] or "bitwise"
     if given["recording"]:
-        from twinrun.baselines.observed import from_recording
-
-        observed: Observed | CheckResult = from_recording(Path(given["recording"]))
+        run: KeptRun | CheckResult = from_recording(Path(given["recording"]))
     else:
-        running = _running(given, contract)
-        screen = _screen(given)
-        runs = int(given["runs"])
-        observed = observe_twice(running, runs, screen) if runs > 1 else observe(running, screen)
-    if isinstance(observed, CheckResult):
-        return observed
+        running, runs = _running(given, contract), int(given["runs"])
+        run = observe_twins(running, runs, _screen(given)) if runs > 1 else observe(running, _screen(given))
+    if isinstance(run, CheckResult):
+        if run.exit_code == 1:
+            click.echo("hint: nothing was recorded; `twinrun check` names the cause", err=True)
+        return run
     if reason is None:
-        return verbs.record(store, name, contract, observed)
-    return verbs.accept(store, name, reason, observed, given["contract"])
+        return verbs.record(store, name, contract, run)
+    return verbs.accept(store, name, reason, run, given["contract"])
 
 
 def _checked(given: dict[str, Any]) -> Outcome:
     from twinrun.baselines import verbs
-    from twinrun.baselines.observed import from_recording
-    from twinrun.baselines.program import observe
+    from twinrun.baselines.kept_run import from_recording
+    from twinrun.baselines.running import observe
     from twinrun.baselines.store import checked_name
     from twinrun.result import CheckResult
 
@@ -193,31 +186,28 @@ def _checked(given: dict[str, Any]) -> Outcome:
     _take_over(given, known)
     if given["recording"]:
         return verbs.check(store, name, from_recording(Path(given["recording"])))
-    # Any baseline of this name says whether values are needed; which one applies is known only after the run.
-    numeric = next(
-        (each.contract for each in known if "=" in each.contract and "band" not in each.contract), None
-    )
-    running = _running(given, numeric or "bitwise")
-    observed = observe(running, _screen(given))
-    if isinstance(observed, CheckResult):
-        return observed
+    # Any baseline of this name shows whether values are needed; which one applies is known only after the run.
+    contracts = [each.contract for each in known if "=" in each.contract and "band" not in each.contract]
+    running = _running(given, contracts[0] if contracts else "bitwise")
+    run = observe(running, _screen(given))
+    if isinstance(run, CheckResult):
+        return run
 
-    def again() -> Observed | None:
+    def again() -> KeptRun | None:
         second = observe(running, _screen(given))
         return None if isinstance(second, CheckResult) else second
 
-    return verbs.check(store, name, observed, None if given["no_rerun"] else again)
+    return verbs.check(store, name, run, None if given["no_rerun"] else again)
 
 
 def _take_over(given: dict[str, Any], known: list[Any]) -> None:
-    """What was not said now is as it was when the baseline was recorded: program, steps and pin."""
+    """What is not given now is as it was when the baseline was recorded: program, steps and pin."""
     if not known:
         return
     latest = max(known, key=lambda each: each.recorded)
-    if given["steps"] is None:
-        given["steps"] = latest.steps
-    if given["pin"] is None and latest.pin is not None:
-        given["pin"] = latest.pin
+    for option in ("steps", "pin"):
+        if given[option] is None:
+            given[option] = getattr(latest, option)
     if not given["program"] and given["module"] is None and not given["recording"]:
         from twinrun.environment.secrets import MASK
         from twinrun.errors import UsageError
@@ -233,16 +223,12 @@ def _take_over(given: dict[str, Any], known: list[Any]) -> None:
 
 
 def _running(given: dict[str, Any], contract: str) -> Running:
-    from twinrun.baselines.program import Running
-    from twinrun.compare.contract import parse_contract
+    from twinrun.baselines.running import Running
+    from twinrun.comparison.contract import parse_contract
 
-    return Running(
-        program=the_program(tuple(given["program"]), given["module"]),
-        contract=parse_contract(contract),
-        steps=given["steps"],
-        pin=the_pin(given["pin"]),
-        timeout=given["timeout"],
-    )
+    program = the_program(tuple(given["program"]), given["module"])
+    pin = the_pin(given["pin"])
+    return Running(program, parse_contract(contract), given["steps"], pin, given["timeout"])
 
 
 def _store(location: str | None) -> Store:
@@ -259,60 +245,47 @@ def _screen(given: dict[str, Any]) -> Any:
     return screen(quiet=bool(given["quiet"]))
 
 
-def _write_one(outcome: Outcome, given: dict[str, Any]) -> None:
-    from twinrun.baselines.text import write_baseline_result
-    from twinrun.render import write_results
+def _write(outcomes: list[tuple[str, Outcome]], given: dict[str, Any], *, several: bool) -> None:
+    """Text and JSON have what a baseline adds; every other format is a view of the checks inside."""
+    from twinrun.baselines.report import json_text, outcome_as_text, several_as_text
+    from twinrun.render import write_result, write_results
     from twinrun.result import CheckResult
 
-    if isinstance(outcome, CheckResult):
-        # The program did not run, or does not repeat: nothing was recorded, nothing could be compared.
-        shown: dict[str, Any] = {
-            name: given.get(name) for name in ("output_format", "output_file", "html", "quiet")
-        }
-        write_results([(given["name"], outcome)], **shown)
-        if outcome.exit_code == 1:
-            click.echo("hint: nothing was recorded; `twinrun check` names the cause", err=True)
-        return
-    if given["output_format"] == "github":
-        from twinrun.render.summary import write_summary
-
-        write_summary([(given["name"], outcome.check)])
-    how = (given["output_format"], given["output_file"], given.get("html"))
-    write_baseline_result(outcome, *how, quiet=given["quiet"])
-
-
-def _write_several(outcomes: list[tuple[str, Outcome]], given: dict[str, Any]) -> None:
-    """Text and JSON say what a baseline adds; the other formats show the checks inside."""
-    from twinrun.baselines.text import several_as_text, write
-    from twinrun.render import write_results
-    from twinrun.result import CheckResult
-
-    if given["output_format"] in ("text", "json"):
-        text = several_as_text(outcomes, given["output_format"], quiet=given["quiet"])
-        write(text, given["output_file"])
-        return
+    form, file, html, quiet = (given[name] for name in ("output_format", "output_file", "html", "quiet"))
     checks = [(name, each if isinstance(each, CheckResult) else each.check) for name, each in outcomes]
-    write_results(checks, output_format=given["output_format"], output_file=given["output_file"], html=None)
+    if form not in ("text", "json"):
+        write_results(checks, output_format=form, output_file=file, html=html, quiet=quiet)
+        return
+    if several:
+        text = several_as_text(outcomes, form, quiet=quiet)
+    elif form == "json":
+        text = json_text(outcomes[0][1].as_json())
+    else:
+        text = outcome_as_text(outcomes[0][1], quiet=quiet, colour=file is None)
+    _write_text(text, file)
+    if html and not several:
+        write_result(checks[0][1], "text", os.devnull, html, quiet=True)
+
+
+def _write_text(text: str, file: str | None) -> None:
+    from twinrun.errors import CannotWrite
+
+    try:
+        with click.open_file(file or "-", "w", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {file}: {problem.strerror}", hint="choose another place") from None
 
 
 def _listed(each: Listed) -> dict[str, Any]:
-    if each.baseline is None:
-        return {"name": each.name, "file": each.file, "problem": each.problem}
-    from twinrun.baselines.file import number
+    from twinrun.baselines.baseline import finite
 
-    kept = each.baseline
-    return {
-        "name": each.name,
-        "file": each.file,
-        "key": kept.environment.name,
-        "contract": kept.contract,
-        "program": kept.program,
-        "recorded": kept.recorded,
-        "last_step": kept.last_step,
-        "metrics": {name: number(value) for name, value in kept.metrics.items()},
-        "history": list(kept.history),
-        "problem": None,
-    }
+    entry: dict[str, Any] = {"name": each.name, "file": each.file, "problem": each.problem}
+    if each.baseline is not None:
+        entry["key"] = each.baseline.environment.name
+        for field in ("contract", "program", "recorded", "last_step", "metrics", "history"):
+            entry[field] = finite(getattr(each.baseline, field))
+    return entry
 
 
 def _line(each: Listed) -> str:

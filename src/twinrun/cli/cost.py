@@ -3,78 +3,72 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinrun.cli.options import RunningVerb, program_arguments, seconds, the_pin, the_program
+from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
 from twinrun.errors import UsageError
+from twinrun.settings import pin_request
 
 if TYPE_CHECKING:
-    from twinrun.controls.cost import CostReport
+    from twinrun.launch.cost import CostReport
 
 
 @click.command(cls=RunningVerb)
 @click.option(
     "--controls", metavar="LIST", help="Only these, separated by commas; all that are used by default."
 )
-@click.option("--steps", type=click.IntRange(min=8), default=60, show_default=True, help="Steps of each run.")
 @click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Times each is run.")
-@click.option("--pin", metavar="[=SEED]", help="The pin to measure: --pin=threads=1, say.")
-@click.option(
-    "--timeout", callback=seconds, metavar="TIME", help="Give up on a run after this long (90s, 5m)."
+@shared(
+    "steps",
+    "pin",
+    "timeout",
+    "quiet",
+    steps={"default": 60, "least": 8, "help": "Steps of each run, at least 8."},
+    pin={"help": "The pin to measure: --pin=threads=1, say."},
+    timeout={"help": "Give up on a run after this long (90s, 5m)."},
+    quiet={"help": "No progress."},
 )
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@output_options(("text", "json"), file=False)
 @program_arguments
-def cost(
-    *,
-    program: tuple[str, ...],
-    module: str | None,
-    controls: str | None,
-    steps: int,
-    rounds: int,
-    pin: str | None,
-    timeout: float | None,
-    output_format: str,
-    quiet: bool,
-) -> None:
+def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     """Measure what each control costs PROGRAM, and all of them together.
 
-    Every pinned run stands between two plain ones, and is compared with them; the first quarter of the steps
-    of each is left out as warm-up. The whole takes as long as rounds x (2 x (controls + 1) + 1) runs of that
+    Every pinned run is compared with the plain runs before and after it; the first quarter of the steps of
+    each is left out as warm-up. The whole takes as long as rounds x (2 x (controls + 1) + 1) runs of that
     many steps."""
-    from twinrun.controls.cost import CostOptions, measure
+    from twinrun.launch.cost import CostOptions, measure
+    from twinrun.protocol.pin import PinRequest
 
-    chosen = _chosen(controls)
     options = CostOptions(
         the_program(program, module),
-        the_pin(pin if pin is not None else "default"),
-        chosen,
-        steps,
-        rounds,
-        timeout,
+        pin_request(given["pin"]) or PinRequest(),
+        _chosen(given["controls"]),
+        given["steps"],
+        given["rounds"],
+        given["timeout"],
     )
     options.program.must_exist()
-    report = measure(options, lambda text: None if quiet else print(text, file=sys.stderr, flush=True))
-    if output_format == "json":
+    report = measure(options, lambda text: None if given["quiet"] else click.echo(text, err=True))
+    if given["output_format"] == "json":
         click.echo(json.dumps(report.as_json(), indent=1))
     else:
         click.echo("\n".join(as_text(report)))
 
 
 def _chosen(controls: str | None) -> tuple[str, ...] | None:
-    from twinrun.controls.catalogue import NAMES
+    from twinrun.protocol.registry import controls as known_controls
 
     if controls is None:
         return None
+    known = [control.name for control in known_controls()]
     names = tuple(name.strip() for name in controls.split(",") if name.strip())
-    unknown = [name for name in names if name not in NAMES]
+    unknown = [name for name in names if name not in known]
     if unknown or not names:
         raise UsageError(
-            f"no such control: {', '.join(unknown) or controls}", hint=f"there are {', '.join(NAMES)}"
+            f"no such control: {', '.join(unknown) or controls}", hint=f"there are {', '.join(known)}"
         )
     return names
 

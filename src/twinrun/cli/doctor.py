@@ -1,5 +1,4 @@
-"""`twinrun doctor`: every control as read back, who set it, what it protects, what is missing, how to set
-it."""
+"""`twinrun doctor`: every control as read back, who set it, what it protects, what is missing, how to set it."""
 
 from __future__ import annotations
 
@@ -7,46 +6,51 @@ import json
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from twinrun.cli.options import RunningVerb, program_arguments, seconds, the_pin, the_program
+from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
+from twinrun.settings import pin_request
 
 if TYPE_CHECKING:
-    from twinrun.controls.doctor import Examination
+    from twinrun.launch.doctor import Examination
+    from twinrun.protocol.control import ControlState
+    from twinrun.twin.patch_table import Row
 
 _WIDTH = 110
 
 
 @click.command(cls=RunningVerb)
 @click.option(
-    "--pin", metavar="[=SEED]", envvar="TWINRUN_PIN", help="Examine the process as this would pin it."
+    "--patches", is_flag=True, help="Show which functions Twinrun replaces, as found here, instead."
 )
-@click.option("--timeout", callback=seconds, metavar="TIME", help="Give up after this long (90s, 5m).")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@shared("pin", "timeout", pin={"help": "Examine the process as this would pin it."})
+@output_options(("text", "json"), file=False)
 @program_arguments
 @click.pass_context
 def doctor(
-    ctx: click.Context,
-    *,
-    program: tuple[str, ...],
-    module: str | None,
-    pin: str | None,
-    timeout: float | None,
-    output_format: str,
+    ctx: click.Context, /, program: tuple[str, ...], module: str | None, output_format: str, **given: Any
 ) -> None:
     """Show what is pinned, as read back from the process itself.
 
     With a PROGRAM: in its own process, after its imports, its own settings and its first training step.
-    Without: in a bare process of this machine. Exits 2 when --pin=strict asks for what is not there.
+    Without: in a bare process of this machine. Exits 2 when --pin=strict requests what is not there.
     """
-    from twinrun.controls.doctor import examine_machine, examine_program
+    from twinrun.launch.doctor import examine_machine, examine_patches, examine_program
 
-    request = the_pin(pin)
+    if given["patches"]:
+        rows = examine_patches()
+        document = {"schema": "twinrun/patches/1", "patches": msgspec.to_builtins(rows)}
+        as_json = output_format == "json"
+        click.echo(json.dumps(document, indent=1) if as_json else "\n".join(patches_as_text(rows)))
+        return
+    request = pin_request(given["pin"])
     if program or module:
-        found = examine_program(the_program(program, module), request, timeout)
+        found = examine_program(the_program(program, module), request, given["timeout"])
     else:
         found = examine_machine(request)
     if output_format == "json":
@@ -54,6 +58,26 @@ def doctor(
     else:
         click.echo("\n".join(as_text(found)))
     ctx.exit(found.exit_code)
+
+
+def patches_as_text(rows: list[Row]) -> Iterator[str]:
+    """The patch table: points of one owner together, and those for the same reason under it."""
+    for owner, of_owner in groupby(rows, lambda row: row.owner):
+        yield owner
+        for why, together in groupby(of_owner, _purpose):
+            yield from textwrap.wrap(why, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+            for row in together:
+                status = "not in this release" if row.optional and row.status == "missing" else row.status
+                missing = f": {row.why}" if row.status == "missing" and not row.optional else ""
+                yield f"    {row.place} {status}{missing}"
+        yield ""
+    found = sum(row.status == "installed" for row in rows)
+    missing_points = sum(row.status == "missing" and not row.optional for row in rows)
+    yield f"{found} points are installed, {missing_points} are missing"
+
+
+def _purpose(row: Row) -> str:
+    return f"{row.reason} (for: {', '.join(row.needed_for)}; tested with {row.tested_on})"
 
 
 def as_text(found: Examination) -> Iterator[str]:
@@ -68,31 +92,31 @@ def as_text(found: Examination) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def _control(name: str, entry: Mapping[str, Any]) -> Iterator[str]:
-    mark = "ok" if entry["ok"] else "--"
-    if not entry["used"]:
+def _control(name: str, entry: ControlState) -> Iterator[str]:
+    mark = "ok" if entry.ok else "--"
+    if not entry.used:
         mark = "  "
-    yield f"{mark}  {name:<22} {plain(entry['state'])}"
-    yield from _said("set by", _who(entry))
-    yield from _said("protects", entry["protects"])
-    if not entry["ok"]:
-        yield from _said("missing", entry["why_not"] or "it is not as it was asked to be")
-        yield from _said("set it", f"{entry['how']}; {entry['moment']}")
-    elif entry["changed"]:
-        yield from _said("changed", f"the program set it itself; {plain(entry['requested'])} was asked for")
+    yield f"{mark}  {name:<22} {plain(entry.state)}"
+    yield from _labelled("set by", _who(entry))
+    yield from _labelled("protects", entry.protects)
+    if not entry.ok:
+        yield from _labelled("missing", entry.why_not or "it is not as requested")
+        yield from _labelled("set it", f"{entry.how}; {entry.moment}")
+    elif entry.changed:
+        yield from _labelled("changed", f"the program set it itself; {plain(entry.requested)} was requested")
 
 
-def _who(entry: Mapping[str, Any]) -> str:
+def _who(entry: ControlState) -> str:
     who = {"default": "nobody", "environment": "the environment", "program": "the program"}
-    place = f", {_short(entry['place'])}" if entry.get("place") else ""
-    return f"{who.get(entry['set_by'], entry['set_by'])}{place}"
+    place = f", {_short(entry.place)}" if entry.place else ""
+    return f"{who.get(entry.set_by, entry.set_by)}{place}"
 
 
 def _short(place: str) -> str:
     return place.removeprefix(f"{Path.cwd()}{os.sep}")
 
 
-def _said(label: str, text: str) -> Iterator[str]:
+def _labelled(label: str, text: str) -> Iterator[str]:
     head = f"      {label:<9} "
     yield from textwrap.wrap(text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
 
@@ -107,7 +131,7 @@ def plain(state: Any) -> str:
 
 
 def _summary(found: Examination) -> str:
-    used = [name for name, entry in found.controls.items() if entry["used"]]
+    used = [name for name, entry in found.controls.items() if entry.used]
     if not found.missing:
         return f"all {len(used)} controls in use here hold"
     holding = f"{len(used) - len(found.missing)} of {len(used)} controls in use here hold"

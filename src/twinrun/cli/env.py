@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ FORMAT = click.option(
 NO_FRAMEWORK = click.option(
     "--no-framework", is_flag=True, help="Do not load the installed framework; packages are read by name."
 )
+ALL = click.option("--all", "everything", is_flag=True, help="Also what should not matter.")
 
 
 @click.group()
@@ -35,7 +37,7 @@ def show(where: str, no_framework: bool, everything: bool, output_format: str) -
     """Show the environment of this machine, or of WHERE: a recording or a JSON file."""
     environment = _find(where, no_framework)
     if output_format == "json":
-        click.echo(json.dumps({"schema": "twinrun/env/1", "environment": environment.as_json()}, indent=1))
+        _print_json("twinrun/env/1", environment=environment.as_json())
         return
     for line in _described(environment, everything):
         click.echo(line)
@@ -45,38 +47,34 @@ def show(where: str, no_framework: bool, everything: bool, output_format: str) -
 @click.argument("a")
 @click.argument("b", default="here")
 @NO_FRAMEWORK
-@click.option("--all", "everything", is_flag=True, help="Also what should not matter.")
+@ALL
 @FORMAT
-def diff(a: str, b: str, no_framework: bool, everything: bool, output_format: str) -> None:
+@click.pass_context
+def diff(
+    ctx: click.Context, a: str, b: str, *, no_framework: bool, everything: bool, output_format: str
+) -> None:
     """Compare two environments: recordings, JSON files, or `here` for this machine. Exit 1 when bits can
     differ."""
-    from twinrun.environment.difference import NOTHING, comparable_bitwise, differences
+    from twinrun.environment.difference import comparable_bitwise, differences
 
     left, right = _find(a, no_framework), _find(b, no_framework)
     found = differences(left, right)
     comparable = comparable_bitwise(left, right)
     if output_format == "json":
-        document = {
-            "schema": "twinrun/env-diff/1",
-            "comparable_bitwise": comparable,
-            "keys": [left.name, right.name],
-            "differences": [each.as_json() for each in found],
-        }
-        click.echo(json.dumps(document, indent=1))
+        outcome = {"comparable_bitwise": comparable, "keys": [left.name, right.name]}
+        _print_json("twinrun/env-diff/1", **outcome, differences=[each.as_json() for each in found])
     else:
         click.echo(f"a: {left.name}\nb: {right.name}")
-        shown = [each for each in found if everything or each.group != NOTHING]
-        _print_groups(shown)
-        hidden = len(found) - len(shown)
-        if hidden:
-            click.echo(f"{hidden} that should not matter: --all shows them", err=True)
+        _print_groups(found, everything)
         click.echo("equal bits may be expected" if comparable else "equal bits cannot be expected")
-    click.get_current_context().exit(0 if comparable else 1)
+    ctx.exit(0 if comparable else 1)
 
 
 @env.command()
 @click.option(
-    "-o", "--output", default="twinrun.lock", show_default=True, help="Where to write it; `-` is stdout."
+    "-o",
+    "--output",
+    help="Where to write it; `-` is stdout.  [default: twinrun.lock, or twinrun.lock.requirements.txt]",
 )
 @click.option(
     "--from",
@@ -89,34 +87,35 @@ def diff(a: str, b: str, no_framework: bool, everything: bool, output_format: st
     "form",
     default="lock",
     show_default=True,
-    type=click.Choice(["lock", "requirements", "env", "dockerfile", "conda", "all"]),
+    type=click.Choice(["lock", "requirements"]),
+    help="The lock itself, or pinned requirements for pip.",
 )
 @click.option(
     "--hashes", is_flag=True, help="Ask pip for the hashes of the archives. Needs an index; installs nothing."
 )
 @click.option("--loaded", is_flag=True, help="Only the packages the program imported.")
 @NO_FRAMEWORK
-def lock(*, output: str, source: str, form: str, hashes: bool, loaded: bool, no_framework: bool) -> None:
+def lock(
+    *, output: str | None, source: str, form: str, hashes: bool, loaded: bool, no_framework: bool
+) -> None:
     """Write the versions, variables and thread settings to rebuild this environment."""
-    from twinrun.environment.lock import lock_of, read_lock, with_hashes
-    from twinrun.environment.lock_render import render, write
-    from twinrun.errors import UsageError
+    from twinrun.environment.locate import file_of
+    from twinrun.environment.lock import lock_of, read_lock, requirements, target_of, write_lock
+    from twinrun.environment.lock_hashes import with_hashes
 
-    locked = (
-        read_lock(Path(source))
-        if _is_lock(source)
-        else lock_of(_find(source, no_framework), loaded_only=loaded)
-    )
+    target = None if output == "-" else target_of(output, form, file_of(source))
+    if _is_lock(source):
+        locked = read_lock(Path(source))
+    else:
+        locked = lock_of(_find(source, no_framework), loaded_only=loaded)
     if hashes:
         locked = with_hashes(locked)
-    if output == "-":
-        if form == "all":
-            raise UsageError("several files do not fit on stdout", hint="give -o FILE, or one --format")
-        click.echo(render(locked, form), nl=False)
+    if target is None:
+        click.echo(locked.text() if form == "lock" else requirements(locked), nl=False)
     else:
-        for path in write(locked, form, Path(output)):
-            click.echo(f"wrote {path}")
-    if form != "env" and not locked.complete:
+        write_lock(locked, form, target)
+        click.echo(f"wrote {target}")
+    if not locked.complete:
         click.echo(f"hint: hashes {locked.hashes}", err=True)
     for note in locked.notes:
         click.echo(f"note: {note}", err=True)
@@ -125,10 +124,13 @@ def lock(*, output: str, source: str, form: str, hashes: bool, loaded: bool, no_
 @env.command()
 @click.argument("lock_file", type=click.Path(path_type=Path), default="twinrun.lock")
 @NO_FRAMEWORK
-@click.option("--all", "everything", is_flag=True, help="Also what should not matter.")
+@ALL
 @FORMAT
-def check(lock_file: Path, no_framework: bool, everything: bool, output_format: str) -> None:
-    """Say what no longer matches LOCK_FILE. Exit 1 when something that can change results does not."""
+@click.pass_context
+def check(
+    ctx: click.Context, lock_file: Path, *, no_framework: bool, everything: bool, output_format: str
+) -> None:
+    """Report what no longer matches LOCK_FILE. Exit 1 when something that can change results does not."""
     from twinrun.environment.difference import NOTHING
     from twinrun.environment.lock import read_lock
     from twinrun.environment.lock_check import mismatches
@@ -136,82 +138,74 @@ def check(lock_file: Path, no_framework: bool, everything: bool, output_format: 
     locked = read_lock(lock_file)
     environment = _find("here", no_framework)
     found = mismatches(locked, environment, os.environ)
-    serious = [each for each in found if each.group != NOTHING]
+    matches = all(each.group == NOTHING for each in found)
     if output_format == "json":
-        document = {
-            "schema": "twinrun/env-check/1",
-            "matches": not serious,
-            "keys": [locked.key.name, environment.name],
-            "differences": [each.as_json() for each in found],
-        }
-        click.echo(json.dumps(document, indent=1))
+        outcome = {"matches": matches, "keys": [locked.key.name, environment.name]}
+        _print_json("twinrun/env-check/1", **outcome, differences=[each.as_json() for each in found])
     else:
         click.echo(f"lock: {locked.key.name}\nhere: {environment.name}")
-        _print_groups(found if everything else serious)
-        hidden = len(found) - len(serious)
-        if hidden and not everything:
-            click.echo(f"{hidden} that should not matter: --all shows them", err=True)
-        click.echo("this machine matches the lock" if not serious else "this machine does not match the lock")
-    click.get_current_context().exit(1 if serious else 0)
+        _print_groups(found, everything)
+        click.echo("this machine matches the lock" if matches else "this machine does not match the lock")
+    ctx.exit(0 if matches else 1)
 
 
 def _find(where: str, no_framework: bool) -> Environment:
-    from twinrun.environment.locate import HERE, environment_of, this_machine
+    from twinrun.environment.locate import environment_of
 
-    return this_machine(framework=not no_framework) if where in HERE else environment_of(where)
+    return environment_of(where, framework=not no_framework)
 
 
 def _is_lock(source: str) -> bool:
-    """A lock says so itself; anything else is left to the finder and its errors."""
-    path = Path(source)
+    """A lock is known by its schema; anything else is left to the finder and its errors."""
     try:
-        return path.is_file() and str(json.loads(path.read_text()).get("schema", "")).startswith(
-            "twinrun/lock/"
-        )
+        schema = json.loads(Path(source).read_text()).get("schema", "")
     except (OSError, ValueError, AttributeError):
         return False
+    return str(schema).startswith("twinrun/lock/")
 
 
-def _print_groups(found: list[Difference]) -> None:
+def _print_json(schema: str, **fields: Any) -> None:
+    click.echo(json.dumps({"schema": schema, **fields}, indent=1))
+
+
+def _print_groups(found: list[Difference], everything: bool) -> None:
+    from twinrun.environment.difference import NOTHING
+
+    printed = [each for each in found if everything or each.group != NOTHING]
     group = ""
-    for each in found:
+    for each in printed:
         if each.group != group:
             group = each.group
             click.echo(f"\n{group}:")
         click.echo(f"  {each.code} {each.sentence}")
-    click.echo("" if found else "\nno difference")
+    click.echo("" if printed else "\nno difference")
+    if len(printed) < len(found):
+        click.echo(f"{len(found) - len(printed)} that should not matter: --all shows them", err=True)
 
 
-def _described(environment: Environment, everything: bool) -> list[str]:
-    from twinrun.environment.difference import shown
+def _described(environment: Environment, everything: bool) -> Iterator[str]:
+    from twinrun.environment.difference import readable
 
-    lines = [environment.name, "", "key (what may change bits):"]
-    lines += [f"  {name:<20} {shown(value)}" for name, value in environment.key.facts.items()]
+    yield from (environment.name, "", "key (what may change bits):")
+    yield from (f"  {readable(name):<20} {readable(value)}" for name, value in environment.key.items())
     for group, fields in environment.facts.items():
         if group == "packages" and not everything:
             installed, loaded = fields.get("installed", {}), fields.get("loaded", {})
-            lines += [
-                "",
-                "packages:",
-                f"  {len(installed)} installed, {len(loaded)} imported (--all names them)",
-            ]
-            continue
-        if fields:
-            lines += ["", f"{group}:", *_fields(fields)]
+            yield f"\npackages:\n  {len(installed)} installed, {len(loaded)} imported (--all names them)"
+        elif fields:
+            yield f"\n{group}:"
+            yield from _fields(fields)
     if environment.unread:
-        lines += ["", f"could not be read: {', '.join(shown(name) for name in environment.unread)}"]
-    return lines
+        yield f"\ncould not be read: {', '.join(readable(name) for name in environment.unread)}"
 
 
-def _fields(fields: dict[str, Any], indent: str = "  ") -> list[str]:
-    from twinrun.environment.difference import shown
+def _fields(fields: dict[str, Any], indent: str = "  ") -> Iterator[str]:
+    from twinrun.environment.difference import readable
 
-    lines = []
     for name, value in fields.items():
         if isinstance(value, dict) and value:
-            lines += [f"{indent}{shown(name)}:", *_fields(value, indent + "  ")]
+            yield f"{indent}{readable(name)}:"
+            yield from _fields(value, indent + "  ")
         else:
-            lines.append(
-                f"{indent}{shown(name):<20} {shown('none' if value in ({}, [], '', None) else value)}"
-            )
-    return lines
+            shown = readable("none" if value in ({}, [], "", None) else value)
+            yield f"{indent}{readable(name):<20} {shown}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from twinrun.cli.options import output_options
 from twinrun.findings.catalogue import FAMILIES, Entry, all_entries, lookup, page
 
 SCHEMA = "twinrun/explain/1"
@@ -15,18 +16,15 @@ SCHEMA = "twinrun/explain/1"
 
 @click.command()
 @click.argument("code", required=False)
-@click.option(
-    "--output-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Text or JSON.",
-)
+@output_options(("text", "json"), file=False)
 def explain(code: str | None, output_format: str) -> None:
     """Explain a code of the catalogue: what it is, why it matters, an example, what to write instead.
 
     CODE is a code (TW203) or a name (random-op-in-parallel-map). Without one, all codes are listed.
     """
+    from twinrun.protocol.registry import sources
+
+    sources()  # registers the codes that come from other packages
     if output_format == "json":
         document = {"schema": SCHEMA, "codes": [_as_json(entry) for entry in _chosen(code)]}
         if code is not None:

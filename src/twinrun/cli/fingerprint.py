@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from twinrun.environment.fingerprint import Agreement, Fingerprint
+    from twinrun.environment.numeric_fingerprint import Agreement, Fingerprint
 
 
 @click.command()
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 )
 @click.option("--all", "everything", is_flag=True, help="Every probe, not only those that differ.")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
 def fingerprint(
+    ctx: click.Context,
     *,
     files: tuple[Path, ...],
     output: Path | None,
@@ -39,8 +42,9 @@ def fingerprint(
     No file: take it and print it. One file: take it and compare. Two files: compare them. Exit 1 when bits
     differ.
     """
-    from twinrun.environment.fingerprint import compare, read_fingerprint
-    from twinrun.environment.probe import take
+    from twinrun.environment.environment import write_whole
+    from twinrun.environment.numeric_fingerprint import compare, read_fingerprint
+    from twinrun.environment.probing import take
     from twinrun.errors import UsageError
 
     if len(files) > 2:
@@ -49,14 +53,15 @@ def fingerprint(
     if len(given) < 2:
         here = take(_counts(threads), determinism=determinism)
         if output is not None:
-            _write(here, output)
+            write_whole(output, json.dumps(here.as_json(), indent=1) + "\n")
+            click.echo(f"wrote {output}", err=True)
         given.append(here)
     if len(given) == 1:
         _show(given[0], output_format, everything)
         return
     found = compare(*given)
     _show_agreements(given, found, output_format, everything)
-    click.get_current_context().exit(0 if all(each.same for each in found) else 1)
+    ctx.exit(0 if all(each.same for each in found) else 1)
 
 
 def _counts(threads: str) -> list[int]:
@@ -73,28 +78,17 @@ def _counts(threads: str) -> list[int]:
     return counts
 
 
-def _write(fingerprint: Fingerprint, path: Path) -> None:
-    from twinrun.errors import CannotWrite
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(fingerprint.as_json(), indent=1) + "\n", encoding="utf-8")
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from None
-    click.echo(f"wrote {path}", err=True)
-
-
 def _show(fingerprint: Fingerprint, output_format: str, everything: bool) -> None:
     if output_format == "json":
         click.echo(json.dumps(fingerprint.as_json(), indent=1))
         return
     click.echo(f"{fingerprint.digest}  {fingerprint.environment.name}")
-    for group, of_group in fingerprint.groups().items():
+    for group, digest in fingerprint.groups().items():
         members = [probe for probe in fingerprint.probes if probe.group == group]
-        click.echo(f"  {of_group}  {group} ({len(members)})")
+        click.echo(f"  {digest}  {group} ({len(members)})")
         for probe in members if everything else ():
-            digest = probe.digest or "did not run"
-            click.echo(f"    {digest:<16}  {probe.name}, {probe.device}, {probe.threads} threads")
+            answer = probe.digest or "did not run"
+            click.echo(f"    {answer:<16}  {probe.name}, {probe.device}, {probe.threads} threads")
     for probe in fingerprint.probes:
         if probe.error:
             click.echo(f"  did not run: {probe.name} on {probe.device}: {probe.error}")
@@ -113,7 +107,7 @@ def _show_agreements(
             "same": same == len(found),
             "fingerprints": [one.digest for one in given],
             "keys": [one.environment.name for one in given],
-            "agreements": [each.as_json() for each in found],
+            "agreements": [asdict(each) for each in found],
         }
         click.echo(json.dumps(document, indent=1))
         return
@@ -125,14 +119,14 @@ def _show_agreements(
         click.echo(f"\n{group}: {equal} of {len(members)} agree in bits")
         for each in members:
             if everything or not each.same:
-                click.echo(f"  {each.probe:<42} {outcome(each)}")
+                click.echo(f"  {each.probe:<42} {_outcome(each)}")
     click.echo("")
-    click.echo(conclusion(found))
+    click.echo(_conclusion(found))
     if same != len(found):
         click.echo("hint: record a baseline on each, or give it a contract with a tolerance", err=True)
 
 
-def conclusion(found: list[Agreement]) -> str:
+def _conclusion(found: list[Agreement]) -> str:
     """Will a baseline of one machine hold on the other?"""
     apart = [each for each in found if not each.same]
     if not apart:
@@ -145,8 +139,8 @@ def conclusion(found: list[Agreement]) -> str:
     return f"{counted}: do not expect a bitwise baseline to hold on both"
 
 
-def outcome(each: Agreement) -> str:
-    """One probe's comparison in words."""
+def _outcome(each: Agreement) -> str:
+    """One probe's comparison for a reader."""
     if each.same:
         return "same bits"
     if each.max_ulp is None:

@@ -22,8 +22,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        module, attribute = VERBS[cmd_name][0].split(":")
-        command: click.Command = getattr(import_module(module), attribute)
+        command: click.Command = getattr(import_module(f"twinrun.cli.{cmd_name}"), cmd_name)
         return command
 
     def get_help(self, ctx: click.Context) -> str:
@@ -40,7 +39,7 @@ class Verbs(click.Group):
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:  # whoever read our output has gone: nobody is left to be told
+        except BrokenPipeError:  # whoever read our output has gone
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             ctx.exit(COULD_NOT_JUDGE)
 
@@ -48,7 +47,7 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="twinrun")
 def cli() -> None:
-    """The verbs. What --help says is the page of twinrun.cli."""
+    """The verbs. --help prints the page of twinrun.cli."""
 
 
 def run() -> int:

@@ -1,26 +1,31 @@
-"""Options shared by the verbs that run a program, and the settings they fall back to: flags, then TWINRUN_*, then
-[tool.twinrun] in the nearest pyproject.toml."""
+"""The options of the verbs as click takes them, and where they may also be set: flags first, then TWINRUN_*
+variables, then [tool.twinrun] in the nearest pyproject.toml."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import click
 
+from twinrun import settings
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
+from twinrun.settings import OPTIONS, Option
 
-_PART = r"(\d+|strict|(seed|device|threads|allow|only)=[^,\s]+)"
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+WHICH_PROGRAM = "twinrun check train.py --epochs 2, or twinrun check -m package.train"
+_PART = r"(\d+|strict|(seed|device|threads|allow|only|leave-out)=[^,\s]+)"
 _PIN = re.compile(f"^{_PART}(,{_PART})*$")
 
 
-class SettledVerb(click.Command):
-    """A verb whose options may also be settled in the project file."""
+class ConfiguredVerb(click.Command):
+    """A verb whose options may also be set in the project file."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -29,8 +34,10 @@ class SettledVerb(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
-class RunningVerb(SettledVerb):
+class RunningVerb(ConfiguredVerb):
     """A verb that takes a program: everything after the program is the program's own, as with python itself."""
+
+    late: tuple[str, ...] | None = None  # options of ours that may also follow the program
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("context_settings", {})
@@ -41,33 +48,69 @@ class RunningVerb(SettledVerb):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         valued = {name for param in self.params if not getattr(param, "is_flag", True) for name in param.opts}
-        return super().make_context(info_name, with_pin_value(args, valued), parent, **extra)
+        return super().make_context(info_name, arranged(args, valued, self.late), parent, **extra)
 
 
-def with_pin_value(args: list[str], valued: set[str]) -> list[str]:
-    """`--pin` may stand alone, or with a value behind a space or `=`; only what looks like a value is taken as one.
-    `valued` names the options that always take one. What follows the program or module is the program's own."""
-    result: list[str] = []
+class BaselineVerb(RunningVerb):
+    """`baseline record train.py --name mnist`."""
+
+    late = ("--name", "--reason", "--store", "--contract", "--output-format")
+
+
+def arranged(args: list[str], valued: set[str], late: tuple[str, ...] | None = None) -> list[str]:
+    """Our options, the program, and the program's own words, as click reads them without mistaking one for another.
+    `valued` names the options that take a value. Those of `late` are found behind the program too, up to a `--`,
+    where they were not given before it."""
+    own, rest = _split(args, valued)
+    if rest[:1] == ["--"]:
+        return own + rest
+    named = 2 if rest[:1] == ["-m"] else 1
+    program, theirs = rest[:named], rest[named:]
+    moved: list[str] = []
+    if late is not None:
+        given = {word.partition("=")[0] for word in own}
+        moved, theirs = _late(theirs, {name for name in late if name in valued and name not in given})
+    # As with python, a module ends the options.
+    ends = ["--"] if rest and rest[0].startswith("-m") else []
+    return [*own, *moved, *program, *ends, *theirs]
+
+
+def _split(args: list[str], valued: set[str]) -> tuple[list[str], list[str]]:
+    """What is before the program, and the rest. `--pin` may be alone, or with a value behind a space or `=`;
+    only what looks like a value is taken as one."""
+    own: list[str] = []
     index = 0
-    while index < len(args):
-        word = args[index]
-        following = args[index + 1 : index + 2]
+    while index < len(args) and args[index].startswith("-"):
+        word, following = args[index], args[index + 1 : index + 2]
+        if word == "--" or word.startswith("-m"):
+            break
         if word == "--pin":
             taken = bool(following and _PIN.match(following[0]))
-            result.append(f"--pin={following[0]}" if taken else "--pin=default")
+            own.append(f"--pin={following[0]}" if taken else "--pin=default")
             index += 1 + taken
-        elif word.startswith("-m"):  # as with python, the module ends the options
-            named = 2 if word == "-m" else 1
-            return [*result, *args[index : index + named], "--", *args[index + named :]]
         elif word in valued:
-            result += [word, *following]
+            own += [word, *following]
             index += 2
-        elif word.startswith("-") and word != "--":
-            result.append(word)
-            index += 1
         else:
-            break
-    return result + args[index:]
+            own.append(word)
+            index += 1
+    return own, args[index:]
+
+
+def _late(words: list[str], late: set[str]) -> tuple[list[str], list[str]]:
+    moved: list[str] = []
+    kept: list[str] = []
+    index = 0
+    while index < len(words):
+        word = words[index]
+        if word == "--":
+            return moved, kept + words[index + 1 :]
+        name = word.partition("=")[0]
+        width = 1 if "=" in word or name not in late else 2
+        (moved if name in late else kept).extend(words[index : index + width])
+        late.discard(name)
+        index += width
+    return moved, kept
 
 
 @lru_cache(maxsize=1)
@@ -93,31 +136,30 @@ def project_table() -> dict[str, Any]:
 def configuration(verb: str, params: Sequence[click.Parameter]) -> dict[str, Any]:
     """Defaults for a verb: the table's own keys, and those of its sub-table of that name. Keys are spelled as the
     options are."""
-    options = {
-        word.lstrip("-"): param.name
-        for param in params
-        if isinstance(param, click.Option)
-        for word in param.opts
+    known = {
+        word.lstrip("-"): param for param in params if isinstance(param, click.Option) for word in param.opts
     }
     found: dict[str, Any] = {}
     table = project_table()
     own = table.get(verb, {})
     for key, value in [*table.items(), *(own.items() if isinstance(own, dict) else [])]:
         spelled = key.replace("_", "-")
-        if spelled in options:
-            found[str(options[spelled])] = _as_written(value, pin=spelled == "pin")
+        if spelled in known:
+            found[str(known[spelled].name)] = _as_written(value, known[spelled])
         elif key in own or not _known_elsewhere(spelled, value):
             raise UsageError(
-                f"[tool.twinrun] in pyproject.toml has {key!r}, which is no option",
+                f"unknown option {key!r} in [tool.twinrun] of pyproject.toml",
                 hint=f"see twinrun {verb} --help",
             )
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _as_written(value: Any, pin: bool) -> Any:
+def _as_written(value: Any, option: click.Option) -> Any:
     """A value of the project file in the form that the option takes on the command line."""
-    if pin and isinstance(value, bool):
+    if option.name == "pin" and isinstance(value, bool):
         return "default" if value else None
+    if option.multiple:
+        return value if isinstance(value, list) else [value]
     if isinstance(value, list):
         return ",".join(map(str, value))
     return value if isinstance(value, bool) else str(value)
@@ -136,85 +178,78 @@ def _known_elsewhere(key: str, value: Any) -> bool:
             return True
         if isinstance(command, click.Group):
             context = click.Context(command)
-            known = (command.get_command(context, name) for name in command.list_commands(context))
-            waiting += [one for one in known if one is not None]
+            commands = (command.get_command(context, name) for name in command.list_commands(context))
+            waiting += [one for one in commands if one is not None]
     return False
 
 
-def seconds(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
-    """`90`, `90s`, `5m`, `1h`."""
-    if value is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)?", str(value).strip())
-    if not match or float(match[1]) <= 0:
-        raise click.BadParameter(f"{value!r} is not a time; write 90, 90s, 5m or 1h")
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, None: 1}[match[2]]
+def shared(*names: str, **changes: Mapping[str, Any]) -> Decorator:
+    """Options of twinrun.settings, in this order; `changes` is what differs for this verb."""
+    return _all([_option(name, replace(OPTIONS[name], **changes.get(name, {}))) for name in names])
 
 
-def program_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.argument("program", nargs=-1, type=click.UNPROCESSED, required=False)(command)
-    return click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")(command)
-
-
-def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for decorate in reversed(
-        [
-            click.option("--steps", type=click.IntRange(min=1), envvar="TWINRUN_STEPS", help="Stop after this many steps."),
-            click.option("--pin", metavar="[=SEED]", envvar="TWINRUN_PIN", help="Pin every source of randomness; see `twinrun doctor`."),
-            click.option("--vary", metavar="LIST", envvar="TWINRUN_VARY",
-                         help="Change between the twins what must not matter: hashseed,fileorder,threads,load,timezone,clock or all."),
-            click.option("--timeout", callback=seconds, envvar="TWINRUN_TIMEOUT", metavar="TIME", help="Give up after this long (90s, 5m)."),
-            click.option("--detail", is_flag=True, envvar="TWINRUN_DETAIL", help="Keep a digest of every tensor of every step."),
-            click.option("--dir", "folder", metavar="FOLDER", envvar="TWINRUN_DIR", help="Where the recordings go."),
-            click.option("--no-progress", is_flag=True, envvar="TWINRUN_NO_PROGRESS", help="No live line."),
-            click.option("--quiet", "-q", is_flag=True, envvar="TWINRUN_QUIET", help="The verdict only."),
-        ]
-    ):  # fmt: skip
-        command = decorate(command)
-    return command
+def _option(name: str, option: Option) -> Decorator:
+    words = option.flag or (f"--{name.replace('_', '-')}",)
+    word = words[0].lstrip("-")
+    common: dict[str, Any] = {"envvar": f"TWINRUN_{word.replace('-', '_').upper()}", "help": option.help}
+    if option.kind == "switch":
+        return click.option(*words, name, is_flag=True, **common)
+    metavar = option.metavar or {"count": "N", "time": "TIME"}.get(option.kind)
+    return click.option(
+        *words, name, type=click.UNPROCESSED, metavar=metavar, multiple=option.kind == "texts",
+        default=option.default, show_default=option.default is not None,
+        callback=lambda _, __, value: option.parse(word, value), **common,
+    )  # fmt: skip
 
 
 def output_options(
-    formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github"), *, html: bool = True
-) -> Callable[..., Any]:
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        if html:
-            command = click.option(
-                "--html",
-                metavar="FILE",
-                envvar="TWINRUN_HTML",
-                help="Write a report that opens in a browser.",
-            )(command)
-        command = click.option(
-            "--output-file",
-            metavar="FILE",
-            envvar="TWINRUN_OUTPUT_FILE",
-            help="Write the result there instead of to stdout.",
-        )(command)
-        return click.option(
+    formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github"),
+    *,
+    file: bool = True,
+    html: bool = True,
+) -> Decorator:
+    chosen: list[Decorator] = [
+        click.option(
             "--output-format",
             type=click.Choice(formats),
             default="text",
             show_default=True,
             envvar="TWINRUN_OUTPUT_FORMAT",
-        )(command)
+        )
+    ]
+    if file:
+        written = "Write the result there instead of to stdout."
+        chosen.append(_option("output_file", Option(written, metavar="FILE")))
+    if file and html:
+        chosen.append(_option("html", Option("Write a report that opens in a browser.", metavar="FILE")))
+    return _all(chosen)
+
+
+def program_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
+    module = click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
+    return module(click.argument("program", nargs=-1, type=click.UNPROCESSED, required=False)(command))
+
+
+def _all(decorators: Sequence[Decorator]) -> Decorator:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for one in reversed(decorators):
+            command = one(command)
+        return command
 
     return decorate
+
+
+def seconds(_: click.Context, option: click.Parameter, value: str | None) -> float | None:
+    """As a callback of an option of a verb's own."""
+    return None if value is None else settings.seconds(str(option.name), value)
 
 
 def the_program(program: tuple[str, ...], module: str | None) -> Program:
     if module is not None:
         return Program(module, program, module=True)
     if not program:
-        raise UsageError(
-            "which program?", hint="twinrun check train.py --epochs 2, or twinrun check -m package.train"
-        )
+        raise UsageError("which program?", hint=WHICH_PROGRAM)
     return Program(program[0], program[1:])
 
 
-def the_pin(text: str | None) -> Any:
-    if text is None:
-        return None
-    from twinrun.controls.request import PinRequest
-
-    return PinRequest.parse("" if text == "default" else text)
+the_pin = settings.pin_request

@@ -8,20 +8,12 @@ from typing import Any
 
 import click
 
-from twinrun.cli.options import project_table, seconds
+from twinrun.cli.options import WHICH_PROGRAM, project_table
 from twinrun.errors import UsageError
+from twinrun.settings import OPTIONS
 
-# What a program's table may say besides what to run, and the type of each.
-SETTINGS: dict[str, tuple[type, ...]] = {
-    "runs": (int,),
-    "steps": (int,),
-    "contract": (str,),
-    "pin": (str, int, bool),
-    "vary": (str,),
-    "timeout": (str, int, float),
-    "sequential": (bool,),
-    "detail": (bool,),
-}
+# What a program's table may set, besides what to run.
+SETTINGS = ("runs", "steps", "contract", "pin", "vary", "timeout", "sequential", "detail")
 _WHAT = ("program", "module", "arguments", "baseline")
 
 
@@ -60,31 +52,28 @@ def _named(name: str, table: Any) -> Named:
     unknown = sorted(set(table) - set(SETTINGS) - set(_WHAT))
     if unknown:
         allowed = ", ".join((*_WHAT, *SETTINGS))
-        raise UsageError(f"{where} does not know {', '.join(unknown)}", hint=f"it takes {allowed}")
+        raise UsageError(f"unknown setting in {where}: {', '.join(unknown)}", hint=f"it takes {allowed}")
     if ("program" in table) == ("module" in table):
-        raise UsageError(f"{where} must say either program or module", hint='program = "train.py"')
+        raise UsageError(f"{where} must have either program or module", hint='program = "train.py"')
     arguments = table.get("arguments", [])
     if not isinstance(arguments, list):
         raise UsageError(f"{where}: arguments is not a list", hint='arguments = ["--epochs", "1"]')
-    for setting, kinds in SETTINGS.items():
-        if setting in table and type(table[setting]) not in kinds:
-            raise UsageError(f"{where}: {setting} = {table[setting]!r} makes no sense")
     words = tuple(str(each) for each in arguments)
     program = (str(table["program"]), *words) if "program" in table else words
     module = str(table["module"]) if "module" in table else None
     baseline = table.get("baseline", False)
     kept = name if baseline is True else str(baseline) if baseline else None
-    return Named(name, program, module, _settings(table), kept)
+    return Named(name, program, module, _settings(table, where), kept)
 
 
-def _settings(table: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {name: table[name] for name in SETTINGS if name in table}
-    if "pin" in settings:
-        pin = settings["pin"]
-        settings["pin"] = "default" if pin is True else None if pin is False else str(pin)
-    if "timeout" in settings:
-        option = click.Option(["--timeout"])
-        settings["timeout"] = seconds(click.get_current_context(), option, str(settings["timeout"]))
+def _settings(table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    settings = {}
+    for name in SETTINGS:
+        if name in table:
+            try:
+                settings[name] = OPTIONS[name].parse(name, table[name])
+            except UsageError as problem:
+                raise UsageError(f"{where}: {problem.message}", hint=problem.hint) from None
     return settings
 
 
@@ -105,8 +94,7 @@ def one_or_all(given: Mapping[str, Any], one: Callable[..., Any]) -> list[tuple[
     if not programs:
         raise UsageError(
             "which program?",
-            hint="twinrun check train.py --epochs 2, twinrun check -m package.train, or name programs in "
-            "[tool.twinrun.programs.NAME] of pyproject.toml",
+            hint=f"{WHICH_PROGRAM}, or name programs in [tool.twinrun.programs.NAME] of pyproject.toml",
         )
     found = []
     for each in programs:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from twinrun.launch.options import Screen
 
 if TYPE_CHECKING:
-    from twinrun.compare.judge import Judge
-    from twinrun.launch.twin import Twin
+    from twinrun.comparison.judge import Judge
+    from twinrun.launch.twin_process import Twin
 
 
 def screen(quiet: bool) -> Screen:
@@ -54,7 +54,7 @@ class LiveLine(Screen):
             return f"{twin.name} starting"
         start, first = self._since.setdefault(twin.name, (now, twin.step))
         rate = (twin.step - first) / (now - start) if now > start else 0.0
-        waiting = f", silent for {now - twin.last_word:.0f} s" if now - twin.last_word > 10 else ""
+        waiting = f", silent for {now - twin.last_message:.0f} s" if now - twin.last_message > 10 else ""
         return f"{twin.name} step {twin.step} ({rate:.1f}/s{waiting})"
 
     def _update(self, text: str) -> None:
@@ -69,10 +69,4 @@ class LiveLine(Screen):
             self._status = None
 
     def __del__(self) -> None:
-        self.close()
-
-    def __enter__(self) -> LiveLine:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
         self.close()

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from twinrun.cli.options import output_options
+from twinrun.cli.options import output_options, shared
 from twinrun.errors import BadResult
 
 _FORMATS = ("text", "html", "json", "sarif", "junit", "github")
@@ -18,24 +18,22 @@ _FINDINGS_ONLY = ("sarif", "github")
 
 @click.command()
 @click.argument("result", type=click.Path())
-@click.option("--quiet", "-q", is_flag=True, help="The verdict only.")
+@shared("quiet")
 @output_options(_FORMATS)
-def report(result: str, quiet: bool, output_format: str, output_file: str | None, html: str | None) -> None:
+def report(result: str, output_format: str, output_file: str | None, html: str | None, quiet: bool) -> None:
     """Render a saved RESULT, the JSON that `twinrun check --output-format json` wrote (`-`: from stdin).
 
     The exit code is 0 when it could be rendered, whatever the verdict was, and 2 when not.
     """
-    from twinrun.render import write_findings, write_results
+    from twinrun.render import findings_text, write, write_results
     from twinrun.render.several import one_program_only, results_in
     from twinrun.result import read_findings
 
     document = _read(result)
-    holds_checks = str(document.get("schema")).startswith(("twinrun/check", "twinrun/baseline"))
+    holds_checks = str(document["schema"]).startswith(("twinrun/check", "twinrun/baseline"))
     if output_format in _FINDINGS_ONLY and html is None and not holds_checks:
-        try:  # findings look the same in every verb's document
-            write_findings(read_findings(document), output_format, output_file)
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise BadResult(f"the findings of this result are damaged: {problem!r}", where=result) from None
+        # Findings look the same in every verb's document.
+        write(findings_text(read_findings(document, where=result), output_format), output_file)
         return
     results = results_in(document, where=result)
     if len(results) > 1:
@@ -44,15 +42,14 @@ def report(result: str, quiet: bool, output_format: str, output_file: str | None
 
 
 def _read(file: str) -> dict[str, Any]:
+    from twinrun.result import SAVE_ONE
+
     try:
         document = json.loads(sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise BadResult(f"no such result: {file}", hint=_HINT) from None
+        raise BadResult(f"no such result: {file}", hint=SAVE_ONE) from None
     except (OSError, ValueError, RecursionError) as problem:
-        raise BadResult(f"{file} cannot be read: {problem}", hint=_HINT) from None
+        raise BadResult(f"{file} cannot be read: {problem}", hint=SAVE_ONE) from None
     if not isinstance(document, dict) or not str(document.get("schema")).startswith("twinrun/"):
-        raise BadResult(f"{file} is not a result of twinrun", hint=_HINT)
+        raise BadResult(f"{file} is not a result of twinrun", hint=SAVE_ONE)
     return document
-
-
-_HINT = "save one with twinrun check --output-format json --output-file result.json train.py"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from twinrun.cli.options import (
-    RunningVerb,
-    output_options,
-    program_arguments,
-    running_options,
-    the_pin,
-    the_program,
-)
+from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
+from twinrun.settings import pin_request
 
 
 @click.command(cls=RunningVerb)
@@ -20,49 +16,35 @@ from twinrun.cli.options import (
     is_flag=True,
     help="Keep the tensors themselves, so that two runs can be compared by value.",
 )
-@running_options
+@shared("steps", "pin", "vary", "timeout", "detail", "folder", "no_progress", "quiet")
 @output_options(("text", "json"), html=False)
 @program_arguments
 @click.pass_context
-def run(ctx: click.Context, /, **given: object) -> None:
-    """Run PROGRAM once, watched, and keep a recording that `twinrun diff` can compare.
-
-    The exit code is the program's own, or 2 when it could not be watched.
-    """
-    ctx.exit(run_verb(**given))  # type: ignore[arg-type]
-
-
-def run_verb(
+def run(
+    ctx: click.Context,
+    /,
     *,
     program: tuple[str, ...],
     module: str | None,
-    keep_values: bool,
-    steps: int | None,
     pin: str | None,
     vary: str | None,
-    timeout: float | None,
-    detail: bool,
-    folder: str | None,
     no_progress: bool,
     quiet: bool,
     output_format: str,
     output_file: str | None,
-) -> int:
+    **given: Any,
+) -> None:
+    """Run PROGRAM once and keep a recording that `twinrun diff` can compare.
+
+    The exit code is the program's own, or 2 when it could not be instrumented.
+    """
     from twinrun.cli.progress import screen
+    from twinrun.launch.interventions import parse_interventions
     from twinrun.launch.run import RunOptions, run_once
-    from twinrun.launch.vary import parse_variation
     from twinrun.render import write_run
 
-    options = RunOptions(
-        program=the_program(program, module),
-        steps=steps,
-        pin=the_pin(pin),
-        variation=parse_variation(vary),
-        timeout=timeout,
-        detail=detail,
-        keep_values=keep_values,
-        folder=folder,
-    )
+    interventions = parse_interventions(pin=pin_request(pin), vary=vary)
+    options = RunOptions(the_program(program, module), interventions=interventions, **given)
     result = run_once(options, screen(quiet=quiet or no_progress))
     write_run(result, output_format, output_file, quiet=quiet)
-    return result.exit_code
+    ctx.exit(result.exit_code)

@@ -1,21 +1,21 @@
-"""A check, and after `diverges` the diagnosis: who is to blame, shown by experiment."""
+"""A check, and after `diverges` the diagnosis: what is to blame, confirmed by experiment."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-from twinrun.diagnose.candidates import candidates
-from twinrun.diagnose.evidence import Evidence, evidence_of
-from twinrun.diagnose.experiments import MARGIN, Laboratory
+from twinrun.diagnose.evidence_of import code_of, evidence_of
+from twinrun.diagnose.experiments import MARGIN, KeptOpen, Laboratory
 from twinrun.diagnose.search import Search
-from twinrun.diagnose.source import Source
-from twinrun.diagnose.variations import blame_variation
+from twinrun.diagnose.suspects import suspects
+from twinrun.diagnose.variations import blame_variations
 from twinrun.findings.finding import Finding
-from twinrun.launch.check import run_check
+from twinrun.launch.check import observe_check
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.launch.vary import NO_VARIATION
-from twinrun.result import DIVERGES, CheckResult
+from twinrun.protocol.evidence import Code, Evidence
+from twinrun.protocol.intervention import Stress, Vary, without
+from twinrun.result import DIVERGES, CheckResult, Conditions
 
 BUDGET = 120.0
 
@@ -25,64 +25,64 @@ def check_and_diagnose(
 ) -> CheckResult:
     screen = screen or Screen()
     try:
-        result = run_check(options, KeptOpen(screen))
-        evidence = evidence_of(result) if result.verdict == DIVERGES else None
+        observed = observe_check(options, KeptOpen(screen))
+        if observed.result.verdict != DIVERGES:
+            return observed.result
+        code = code_of(options.program, observed)
+        evidence = evidence_of(observed, code)
         if evidence is None:
-            return result
-        return diagnose(options, result, evidence, screen, budget or BUDGET)
+            return observed.result
+        # What differed only one after the other, or in a stress run, is looked for under the same conditions.
+        options = _under(options, observed.result.conditions)
+        lab = _laboratory(options, observed.result, evidence, code, screen, budget or BUDGET)
+        return _diagnose(lab, observed.result, evidence)
     finally:
         screen.close()
 
 
-def diagnose(
-    options: CheckOptions, result: CheckResult, evidence: Evidence, screen: Screen, budget: float
-) -> CheckResult:
-    # What showed only one after the other, or when it was provoked, is looked for in the same manner.
-    options = replace(options, **result.manner)
-    lab = _laboratory(options, result, evidence, screen, budget)
-    source = Source(
-        options.program, {row["file"] for pair in evidence.rows for row in pair if row is not None}
-    )
-    if options.variation.names:
-        blamed = blame_variation(lab, options.variation, evidence, source)
+def _diagnose(lab: Laboratory, result: CheckResult, evidence: Evidence) -> CheckResult:
+    if lab.options.varied:
+        blamed = blame_variations(lab, lab.options.varied, evidence)
         if blamed is not None:
             return _concluded(result, lab, *blamed)
         # They differ with nothing varied as well: the variation is not to blame, and not needed from here on.
-        lab.options = replace(lab.options, variation=NO_VARIATION)
+        plain = without(Vary, lab.options.interventions)
+        lab.options = replace(lab.options, interventions=plain)
         evidence = lab.trials[-1].evidence or evidence
-    search = Search(lab, lambda seen: candidates(seen, source))
+    search = Search(lab, suspects)
     search.explain(evidence)
     return _concluded(result, lab, search.findings, search.notes)
 
 
+def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
+    added = [Vary(name) for name in conditions.varied if name not in options.varied]
+    stress = [Stress()] if conditions.stress and not options.stressed else []
+    return replace(
+        options,
+        sequential=options.sequential or conditions.sequential,
+        interventions=(*options.interventions, *added, *stress),
+    )
+
+
 def _laboratory(
-    options: CheckOptions, result: CheckResult, evidence: Evidence, screen: Screen, budget: float
+    options: CheckOptions, result: CheckResult, evidence: Evidence, code: Code, screen: Screen, budget: float
 ) -> Laboratory:
     folder = Path(result.recordings[0]).parent / "experiments" if result.recordings else Path("experiments")
-    plain = replace(options, runs=2, detail=False, folder=None, inquiry=True)
-    return Laboratory(plain, screen, budget, folder, steps=evidence.first.step + MARGIN)
+    plain = replace(options, runs=2, detail=False, folder=None, experiment=True)
+    return Laboratory(plain, screen, budget, folder, code, steps=evidence.first.step + MARGIN)
 
 
 def _concluded(
     result: CheckResult, lab: Laboratory, findings: list[Finding], notes: list[str]
 ) -> CheckResult:
+    notes = [*notes, *dict.fromkeys(lab.notes)]
     if lab.untried:
         untried = "; ".join(dict.fromkeys(lab.untried))
         notes = [*notes, f"the time for the diagnosis was spent; not tried: {untried}"]
     known = {(finding.code, finding.file, finding.line) for finding in findings}
     noticed = [other for other in result.findings if (other.code, other.file, other.line) not in known]
-    return replace(
-        result,
+    return result.replace(
         findings=(*findings, *noticed),
-        experiments=lab.as_json(),
+        experiments=tuple(trial.as_experiment() for trial in lab.trials),
         notes=(*result.notes, *notes),
     )
-
-
-class KeptOpen(Screen):
-    """Somebody else's screen, used and not closed: the diagnosis goes on with it."""
-
-    def __init__(self, screen: Screen) -> None:
-        self.twins = screen.twins  # type: ignore[method-assign]
-        self.tick = screen.tick  # type: ignore[method-assign]
-        self.say = screen.say  # type: ignore[method-assign]

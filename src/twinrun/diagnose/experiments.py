@@ -1,33 +1,35 @@
-"""Experiments: the twins again, for the few steps that matter, with something held still. What was changed and what
-came out is kept, with the command that shows it again."""
+"""Experiments: the twins again, for the few steps that matter, with something frozen or varied. Each is kept with its
+outcome and the command that repeats it."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from twinrun.diagnose.candidate import Candidate, combined
-from twinrun.diagnose.evidence import Evidence, Traces, evidence_of, op_traces
-from twinrun.diagnose.places import relative
-from twinrun.launch.check import run_check
+from twinrun.diagnose.evidence_of import evidence_of
+from twinrun.environment.secrets import mask_arguments
+from twinrun.errors import CannotCopy
+from twinrun.launch.check import observe_check
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.launch.vary import NO_VARIATION, Variation
-from twinrun.result import DIVERGES, REPEATS, CheckResult
+from twinrun.protocol.evidence import Code, Evidence
+from twinrun.protocol.intervention import Freeze, Vary, as_options, without
+from twinrun.protocol.spec import Tracing
+from twinrun.protocol.suspect import Suspect
+from twinrun.result import DIVERGES, REPEATS, CheckResult, Experiment, Verdict
 
 MARGIN = 20  # steps beyond the first difference that must repeat
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One experiment and what came out of it."""
+    """One experiment and its outcome."""
 
     what: str
-    verdict: str
+    verdict: Verdict
     steps: int
     seconds: float
     evidence: Evidence | None = None
@@ -42,6 +44,20 @@ class Trial:
         """The difference did not vanish and came later: something was explained, and not all."""
         return self.verdict == DIVERGES and self.evidence is not None and self.evidence.early > evidence.early
 
+    def as_experiment(self) -> Experiment:
+        return Experiment(
+            self.what, self._outcome(), self.verdict, self.steps, round(self.seconds, 1), self.command
+        )
+
+    def _outcome(self) -> str:
+        if self.repeats:
+            return f"the twins repeat for {self.steps} steps" if self.steps else "the twins repeat"
+        if self.verdict == DIVERGES and self.evidence is not None:
+            first = self.evidence.first
+            return f"they still differ, at step {first.step}, phase {first.phase}"
+        reason = self.result.reason if self.result else None
+        return f"could not be judged: {reason}" if reason else self.verdict
+
 
 @dataclass
 class Laboratory:
@@ -51,124 +67,87 @@ class Laboratory:
     screen: Screen
     budget: float
     folder: Path
+    code: Code
     steps: int = MARGIN
     trials: list[Trial] = field(default_factory=list)
-    untried: list[str] = field(default_factory=list)
+    untried: list[str] = field(default_factory=list)  # because the time was spent
+    notes: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     longest: float = 0.0
 
-    def affordable(self) -> bool:
-        left = self.budget - (time.monotonic() - self.started)
-        return left > 0 and left >= 0.5 * self.longest
-
-    def hold_still(
-        self, candidates: list[Candidate], *, what: str | None = None, **extra: Any
+    def freeze(
+        self, suspects: Iterable[Suspect], *, what: str | None = None, tracing: Tracing = ""
     ) -> Trial | None:
-        shown = what or " and ".join(dict.fromkeys(candidate.shown for candidate in candidates))
-        settings = combined(candidates)
-        restore = settings.pop("restore", None)
-        sequential = settings.pop("sequential", False) or self.options.sequential
-        settings.update(extra)
-        options = replace(self.options, experiment=settings, sequential=sequential)
-        if restore:
-            options = replace(options, sequential=True, before_twin=_restorer(restore))
-        return self._run(shown, options, ops=bool(extra.get("trace_ops")))
-
-    def vary(self, variation: Variation, what: str, **extra: Any) -> Trial | None:
-        return self._run(
-            what,
-            replace(self.options, variation=variation, experiment=extra),
-            ops=bool(extra.get("trace_ops")),
+        """The twins with these suspects frozen. None when it could not be tried."""
+        suspects = list(suspects)
+        what = what or " and ".join(dict.fromkeys(suspect.experiment for suspect in suspects))
+        freezes = dict.fromkeys(freeze for suspect in suspects for freeze in suspect.freeze)
+        sequential = self.options.sequential or any(suspect.sequential for suspect in suspects)
+        options = replace(
+            self.options,
+            interventions=(*self.options.interventions, *freezes),
+            sequential=sequential,
+            tracing=tracing,
         )
+        return self._run(what, options)
 
-    def plain(self, what: str) -> Trial | None:
-        return self._run(what, replace(self.options, variation=NO_VARIATION))
+    def vary(
+        self, names: Iterable[str], what: str, *, freeze: Iterable[Freeze] = (), tracing: Tracing = ""
+    ) -> Trial | None:
+        """The twins with these variations and no others."""
+        plain = without(Vary, self.options.interventions)
+        interventions = (*plain, *(Vary(name) for name in names), *freeze)
+        return self._run(what, replace(self.options, interventions=interventions, tracing=tracing))
 
-    def _run(self, what: str, options: CheckOptions, ops: bool = False) -> Trial | None:
-        """None when there is no time left for it."""
-        if not self.affordable():
+    def _run(self, what: str, options: CheckOptions) -> Trial | None:
+        left = self.budget - (time.monotonic() - self.started)
+        if left <= 0 or left < 0.5 * self.longest:
             self.untried.append(what)
             return None
         self.screen.say(f"trying: {what}")
         steps = self.steps if options.steps is None else min(self.steps, options.steps)
         place = self.folder / f"{len(self.trials) + 1:02d}"
-        left = self.budget - (time.monotonic() - self.started)
         options = replace(options, steps=steps, folder=str(place), timeout=max(20.0, left))
-        traces: list[tuple[Traces, Traces] | None] = []
-
-        def held(twins: Any, _: Any) -> dict[str, Any]:
-            if ops:
-                traces.append(op_traces(twins))
-            return {}
-
         started = time.monotonic()
-        result = run_check(options, self._shown(), held)
+        try:
+            observed = observe_check(options, KeptOpen(self.screen))
+        except CannotCopy as problem:
+            self.notes.append(f"not tried: {what} ({problem.message})")
+            return None
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
         seconds = time.monotonic() - started
         self.longest = max(self.longest, seconds)
-        shutil.rmtree(place, ignore_errors=True)
-        evidence = evidence_of(result, traces[0] if traces else None)
+        result, evidence = observed.result, evidence_of(observed, self.code)
         trial = Trial(
             what, result.verdict, result.steps_compared, seconds, evidence, result, command(options)
         )
         self.trials.append(trial)
         return trial
 
-    def _shown(self) -> Screen:
-        """The screen for one experiment: it belongs to the whole diagnosis, and is not closed with it."""
-        from twinrun.diagnose.diagnosis import KeptOpen
 
-        return KeptOpen(self.screen)
+class KeptOpen(Screen):
+    """Somebody else's screen, used and not closed: the diagnosis goes on with it."""
 
-    def as_json(self) -> tuple[dict[str, Any], ...]:
-        return tuple(
-            {
-                "what": trial.what,
-                "came_out": _came_out(trial),
-                "verdict": trial.verdict,
-                "steps": trial.steps,
-                "seconds": round(trial.seconds, 1),
-                "command": trial.command,
-            }
-            for trial in self.trials
-        )
-
-
-def _came_out(trial: Trial) -> str:
-    if trial.repeats:
-        return f"the twins repeat for {trial.steps} steps" if trial.steps else "the twins repeat"
-    if trial.verdict == DIVERGES and trial.evidence is not None:
-        return f"they still differ, at step {trial.evidence.first.step}, phase {trial.evidence.first.phase}"
-    reason = trial.result.reason if trial.result else None
-    return f"could not be judged: {reason}" if reason else trial.verdict
-
-
-def _restorer(paths: list[str]) -> Callable[[], None]:
-    """Files as they are now, put back before each twin starts."""
-    kept = {path: Path(path).read_bytes() for path in paths if Path(path).is_file()}
-
-    def restore() -> None:
-        for path, content in kept.items():
-            Path(path).write_bytes(content)
-
-    return restore
+    def __init__(self, screen: Screen) -> None:
+        self.twins = screen.twins  # type: ignore[method-assign]
+        self.tick = screen.tick  # type: ignore[method-assign]
+        self.say = screen.say  # type: ignore[method-assign]
 
 
 def command(options: CheckOptions) -> str:
-    """The experiment as a user would type it, to see for themselves."""
-    experiment = options.experiment
-    words = [f"{name}={value}" for name, value in experiment.get("environment", {}).items()]
-    words += ["twinrun", "check", "--no-diagnose"]
-    for kind, file, line in experiment.get("steady", []):
-        words += ["--hold-still", f"{kind}:{relative(file)}:{line}"]
-    if experiment.get("addresses"):
-        words += ["--hold-still", "addresses"]
-    if experiment.get("trace_ops"):
-        words.append("--trace-pipeline" if experiment["trace_ops"] == "pipeline" else "--trace-ops")
-    if options.variation.names:
-        words += ["--vary", ",".join(options.variation.names)]
+    """The experiment as a user would type it, with every option that makes a difference."""
+    words = ["twinrun", "check", "--no-diagnose", *as_options(options.interventions)]
+    if options.tracing:
+        words.append("--trace-pipeline" if options.tracing == "pipeline" else "--trace-ops")
+    if not options.contract.bitwise:
+        words += ["--contract", str(options.contract)]
+    if options.runs != 2:
+        words += ["--runs", str(options.runs)]
     if options.sequential:
         words.append("--sequential")
     if options.steps:
         words += ["--steps", str(options.steps)]
     program = options.program
-    return shlex.join([*words, *(["-m"] if program.module else []), program.target, *program.arguments])
+    arguments = mask_arguments(program.arguments)
+    return shlex.join([*words, *(["-m"] if program.module else []), program.target, *arguments])

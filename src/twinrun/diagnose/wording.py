@@ -1,50 +1,29 @@
-"""Findings in words: what the cause is, what shows it, and the user's own line rewritten."""
+"""Findings in words: what the cause is, what confirms it, and the user's own line rewritten."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
 
-from twinrun.compare.frames import Difference
-from twinrun.diagnose.candidate import Candidate
-from twinrun.diagnose.ops import Culprit
-from twinrun.diagnose.places import relative
 from twinrun.findings.catalogue import finding, lookup
 from twinrun.findings.finding import Finding
+from twinrun.protocol.event import relative
+from twinrun.protocol.suspect import Suspect
 
 
-def finding_of(candidate: Candidate, shown: str, *, confirmed: bool) -> Finding:
-    message = candidate.message if confirmed else f"likely: {candidate.message}"
-    notes = [f"note: {note}" for note in candidate.notes]
+def finding_of(suspect: Suspect, proof: str, *, confirmed: bool) -> Finding:
+    """`proof` is what an experiment showed, or why none did."""
     return finding(
-        candidate.code,
-        message,
-        file=relative(candidate.file) if candidate.file else None,
-        line=candidate.line,
+        suspect.code,
+        suspect.message,
+        file=relative(suspect.file) if suspect.file else None,
+        line=suspect.line,
         confirmed=confirmed,
-        evidence=[*notes, shown],
-        fix=candidate.advice or fix_for(candidate.code, candidate.file, candidate.line),
-    )
-
-
-def op_finding(culprit: Culprit, difference: Difference, ops: int, of: str = "the step") -> Finding:
-    where = f" of layer {culprit.layer}" if culprit.layer else ""
-    role = f", the gradient of {culprit.forward}" if culprit.gradient and culprit.forward else ""
-    measured = difference.distance
-    evidence = [
-        f"shown: of the {ops} ops of {of} up to step {difference.step}, run in both twins, it is the first whose inputs match bit for bit and whose output does not"
-    ]
-    if measured is not None and measured.max_abs is not None:
-        ulp = f", {measured.max_ulp} ULP" if measured.max_ulp is not None else ""
-        evidence.append(f"note: {difference.tensor} then differs by up to {measured.max_abs:.3g}{ulp}")
-    return finding(
-        "TW401",
-        f"{culprit.op}{where}{role} gives different results for the same inputs",
-        file=relative(culprit.file) if culprit.file else None,
-        line=culprit.line,
-        confirmed=True,
-        evidence=evidence,
-        fix=fix_for("TW401", culprit.file, culprit.line),
+        evidence=[
+            *(f"note: {note}" for note in suspect.notes),
+            f"confirmed by: {proof}" if confirmed else proof,
+        ],
+        fix=suspect.advice or fix_for(suspect.code, suspect.file, suspect.line),
     )
 
 

@@ -1,2 +1,2 @@
-"""The environment of a run: what was read, the key made of what may change bits, differences, locks and
+"""The environment of a run: its facts, the key made of those that may change bits, differences, locks and numeric
 fingerprints."""

@@ -6,24 +6,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from twinrun.environment.environment import UNREAD, Environment
+from twinrun.environment.environment import Environment, is_unread
+from twinrun.findings import catalogue
 from twinrun.findings.finding import Finding
 
 BITS = "can change bits"
 METRICS = "can change metrics"
 NOTHING = "should not matter"
 GROUPS = (BITS, METRICS, NOTHING)
-
-CODES = {
-    "TW501": "package-version",
-    "TW502": "accelerator-stack",
-    "TW503": "hardware",
-    "TW504": "numeric-flags",
-    "TW505": "thread-settings",
-    "TW506": "code-or-data",
-    "TW507": "process-settings",
-    "TW601": "worker-count",
-}
 
 # Every fact of the key: its code, what to call it, and why it changes bits.
 _KEY: dict[str, tuple[str, str, str]] = {
@@ -40,19 +30,14 @@ _KEY: dict[str, tuple[str, str, str]] = {
     "onednn": ("TW504", "oneDNN", "it replaces TensorFlow's own kernels"),
     "xla_auto_jit": ("TW504", "XLA auto-clustering", "compiled code fuses and reorders arithmetic"),
     "optimizer_options": ("TW504", "the graph optimiser", "fused operations round once instead of twice"),
-    "strategy": (
-        "TW601",
-        "the distribution strategy",
-        "gradients are summed over another number of replicas",
-    ),
+    "strategy": ("TW601", "the distribution strategy", "gradients are summed over other numbers of replicas"),
     "settings": ("TW504", "numeric settings", "each of them chooses other kernels"),
     "accelerator": ("TW502", "the accelerator stack", "kernels are chosen by the libraries and the driver"),
     "tensor_float_32": ("TW504", "TensorFloat-32", "products are rounded to 10 bits before they are summed"),
 }
 
 # Every other fact, by the beginning of its path: group, code, and why. The first match counts; None leaves a
-# field
-# out because another line, or the key, says the same thing better.
+# field out, because another line or the key reports the same thing better.
 _OTHERS: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
     ("framework.keras.floatx", (METRICS, "TW504", "layers are made in another precision")),
     ("framework.keras.policy", (METRICS, "TW504", "layers compute in another precision")),
@@ -75,9 +60,9 @@ _OTHERS: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
     ("platform.machine", None),
     ("platform", (NOTHING, "TW503", "the libraries that compute come with the packages")),
     ("cpu.vector", None),
-    ("cpu", (NOTHING, "TW503", "instruction set and thread count, which do matter, are compared apart")),
-    ("gpu", (NOTHING, "TW502", "the device in use is compared apart")),
-    ("variables", (NOTHING, "TW504", "what it sets is read back and compared apart")),
+    ("cpu", (NOTHING, "TW503", "instruction set and thread count, which matter, are compared on their own")),
+    ("gpu", (NOTHING, "TW502", "the device in use is compared on its own")),
+    ("variables", (NOTHING, "TW504", "what it sets is read back and compared on its own")),
     ("code.digest", None),
     ("code.sources", (METRICS, "TW506", "the program is not the same")),
     ("data", (METRICS, "TW506", "the data are not the same")),
@@ -98,24 +83,20 @@ class Difference:
     a: Any = None
     b: Any = None
 
-    @property
-    def name(self) -> str:
-        return CODES[self.code]
-
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "name": self.name}
+        return {**asdict(self), "name": catalogue.lookup(self.code).name}
 
     def as_finding(self) -> Finding:
-        evidence = f"{self.field}: {shown(self.a)} against {shown(self.b)}"
         _, of_source, file = self.field.partition("code.sources.")
-        return Finding(
-            self.code, self.name, self.sentence, file=file if of_source else None, evidence=(evidence,)
+        evidence = f"{self.field}: {_against(self.a, self.b)}"
+        return catalogue.finding(
+            self.code, self.sentence, file=file if of_source else None, evidence=[evidence]
         )
 
 
 def comparable_bitwise(a: Environment, b: Environment) -> bool:
-    """Whether equal bits may be expected: the keys agree, and nothing in them is unread on both sides."""
-    return a.key == b.key and "unread" not in a.key.facts.values()
+    """Whether equal bits may be expected: the keys are equal, and everything in them could be read."""
+    return a.key == b.key and not a.key.unread
 
 
 def differences(a: Environment, b: Environment) -> list[Difference]:
@@ -125,21 +106,19 @@ def differences(a: Environment, b: Environment) -> list[Difference]:
 
 
 def _likely_first(field: str) -> int:
-    """Within a group: changed files before all else, for a reader looks there first."""
+    """Within a group: the user's changed files first, then what is most likely to matter."""
     starts = ("key.", "code.sources", "data", "framework", "packages", "python", "platform")
     return next((rank for rank, start in enumerate(starts) if field.startswith(start)), len(starts))
 
 
 def _in_key(a: Environment, b: Environment) -> Iterator[Difference]:
-    names = [*_KEY, *sorted((set(a.key.facts) | set(b.key.facts)) - set(_KEY))]
-    for name in names:
-        left, right = a.key.facts.get(name), b.key.facts.get(name)
+    for name in [*_KEY, *sorted((set(a.key) | set(b.key)) - set(_KEY))]:
+        left, right = a.key.get(name), b.key.get(name)
         if left == right:
             continue
         code, called, why = _KEY.get(name, ("TW504", name, "it is part of the environment key"))
         if "unread" in (left, right):
-            side = "one side" if left != right else "either side"
-            why = f"it could not be read on {side}, so that it may differ"
+            why = "it could not be read on one side, so it may differ"
         yield Difference(
             f"key.{name}", BITS, code, f"{called} differs ({_against(left, right)}): {why}", left, right
         )
@@ -157,13 +136,13 @@ def _in_facts(a: Environment, b: Environment) -> Iterator[Difference]:
         values = left.get(path), right.get(path)
         if path == "code.git.commit":
             values = str(values[0])[:10], str(values[1])[:10]
-        if any(isinstance(value, str) and value.startswith(UNREAD) for value in values):
+        if any(is_unread(value) for value in values):
             why = "it could not be read on one side"
         yield Difference(path, group, code, f"{_called(path)} differs ({_against(*values)}): {why}", *values)
 
 
 def _arranged(environment: Environment) -> dict[str, Any]:
-    """The facts with packages parted into those the program imports and those that merely lie there."""
+    """The facts with the packages split into those that the program imports and those that are only installed."""
     facts = dict(environment.facts)
     packages = dict(facts.get("packages", {}))
     installed, loaded = packages.get("installed"), packages.get("loaded")
@@ -184,34 +163,34 @@ def _flat(document: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _called(path: str) -> str:
+    """What a reader calls a field: `packages.loaded.numpy` is `package numpy`."""
     first, _, rest = path.partition(".")
-    words = {
+    for prefix in ("loaded.", "only_installed.", "origins.", "sources.", "git."):
+        rest = rest.removeprefix(prefix)
+    rest = rest.removesuffix(".digest")
+    kind = {
         "packages": "package ",
         "variables": "variable ",
         "data": "data file ",
         "code": "",
         "framework": "",
     }
-    rest = rest.removeprefix("loaded.").removeprefix("only_installed.").removeprefix("origins.")
-    rest = rest.removeprefix("sources.").removeprefix("git.").removesuffix(".digest")
-    return shown(
-        words.get(first, f"{first} ")
-        + rest.replace("_", " " if first not in ("data", "code", "variables") else "_")
-    )
+    if first not in ("data", "code", "variables"):
+        rest = rest.replace("_", " ")
+    return readable(kind.get(first, f"{first} ") + rest)
 
 
 def _against(left: Any, right: Any) -> str:
-    return f"{shown(left)} against {shown(right)}"
+    return f"{readable(left)} against {readable(right)}"
 
 
-def shown(value: Any, most: int = 100) -> str:
-    """For a reader: names in a recording may hold anything, so control characters are written out and length
-    is limited."""
+def readable(value: Any, most: int = 100) -> str:
+    """A value from a recording, which may hold anything: control characters are escaped and the length is limited."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, dict):
-        value = ", ".join(f"{name}={shown(inner)}" for name, inner in value.items())
+        value = ", ".join(f"{name}={readable(inner)}" for name, inner in value.items())
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from twinrun.environment.environment import UNREAD, EnvironmentKey
+from twinrun.environment.environment import EnvironmentKey, is_unread
 
 Facts = dict[str, dict[str, Any]]
 
-# Variables that were seen to change bits by themselves, beyond what the read-back fields above them already
-# say.
+# Variables that were measured to change bits by themselves, beyond what is read back anyway.
 _CPU_SETTINGS = ("TF_XLA_FLAGS", "XLA_FLAGS", "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")
 # Variables that choose other kernels on a GPU.
 _GPU_SETTINGS = (
@@ -27,8 +26,7 @@ _SAME_BITS = {"avx512_vnni": "avx512", "avx512_bf16": "avx512"}
 
 
 def key_of(facts: Facts) -> EnvironmentKey:
-    """The key of these facts. A fact that could not be read is in the key as `unread`: it must not match one
-    that could."""
+    """The key of these facts. One that could not be read is in the key as `unread`, which matches nothing."""
     framework, cpu = facts.get("framework", {}), facts.get("cpu", {})
     loaded = _mapping(facts.get("packages", {}).get("loaded"))
     devices = _mapping(framework.get("devices"))
@@ -53,16 +51,13 @@ def key_of(facts: Facts) -> EnvironmentKey:
     if on_gpu:
         key["accelerator"] = _accelerator(framework, facts.get("gpu", {}))
         key["tensor_float_32"] = framework.get("tensor_float_32")
-    return EnvironmentKey({name: _believed(value) for name, value in key.items() if value is not None})
+    known = {name: value for name, value in key.items() if value is not None}
+    return EnvironmentKey({name: "unread" if is_unread(value) else value for name, value in known.items()})
 
 
 def _mapping(value: Any) -> dict[str, Any]:
     """A group of fields, or nothing where it could not be read."""
     return value if isinstance(value, dict) else {}
-
-
-def _believed(value: Any) -> Any:
-    return "unread" if isinstance(value, str) and value.startswith(UNREAD) else value
 
 
 def _framework(framework: dict[str, Any]) -> str:
@@ -93,7 +88,7 @@ def _device(devices: dict[str, Any]) -> str:
 
 
 def _accelerator(framework: dict[str, Any], gpu: dict[str, Any]) -> dict[str, Any]:
-    """As loaded where that can be told, else as built: it is the loaded library that computes."""
+    """As loaded where that is known, else as built: it is the loaded library that computes."""
     loaded, built = _mapping(framework.get("loaded")), _mapping(framework.get("built_with"))
     return {
         "cuda": loaded.get("cublas") or loaded.get("cuda_runtime") or built.get("cuda_version"),
@@ -103,7 +98,7 @@ def _accelerator(framework: dict[str, Any], gpu: dict[str, Any]) -> dict[str, An
 
 
 def _strategy(strategy: Any) -> str | None:
-    """Only when there is one: a single process on one device says nothing here."""
+    """None for a single process on one device."""
     if not isinstance(strategy, dict):
         return None
     workers = strategy.get("workers", 1)

@@ -1,4 +1,4 @@
-"""Finds the environment a user means: a recording, a file, a lock, or this machine."""
+"""Finds the environment a user means: a recording, a JSON file, a lock, or this machine."""
 
 from __future__ import annotations
 
@@ -7,54 +7,43 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-from twinrun.environment.capture import DESCRIBERS, capture
-from twinrun.environment.environment import Environment
+from twinrun.environment.capture import capture, installed_framework
+from twinrun.environment.environment import Environment, read_json
 from twinrun.errors import BadRecording, NotComparable
 
 HERE = ("here", "-", "this-machine")
-_CHILD = "twinrun.environment.child"
 
 
-def environment_of(given: str) -> Environment:
+def environment_of(given: str, *, framework: bool = True) -> Environment:
     """`here`, the folder of a recording, or a JSON file that holds an environment at its top or under
     `environment`."""
     if given in HERE:
-        return this_machine()
-    path = Path(given)
-    manifest = path / "manifest.json"
-    if path.is_dir():
-        if not manifest.exists():
-            raise BadRecording(
-                f"{given} is not a recording: it has no manifest.json",
-                hint="give the folder that `twinrun run` or `twinrun check` printed, a JSON file, or `here`",
-            )
-        path = manifest
-    return Environment.from_json(_inner(_read(path)), where=str(path))
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadRecording(f"there is no {path}", hint="give a recording, a JSON file, or `here`") from None
-    except (OSError, ValueError) as problem:
-        raise BadRecording(f"{path} cannot be read: {problem}") from None
-
-
-def _inner(document: Any) -> Any:
+        return this_machine(framework=framework)
+    path = file_of(given)
+    if not path.exists() and path != Path(given):
+        raise BadRecording(
+            f"{given} is not a recording: it has no manifest.json",
+            hint="give the folder that `twinrun run` or `twinrun check` printed, a JSON file, or `here`",
+        )
+    document = read_json(path, "an environment", hint="give a recording, a JSON file, or `here`")
     if isinstance(document, dict) and isinstance(document.get("environment"), dict):
-        return document["environment"]
-    return document
+        document = document["environment"]
+    return Environment.from_json(document, where=str(path))
+
+
+def file_of(given: str) -> Path:
+    """The file that is read for what was given: the manifest, where that is the folder of a recording."""
+    path = Path(given)
+    return path / "manifest.json" if path.is_dir() else path
 
 
 def this_machine(*, framework: bool = True, timeout: float = 120.0) -> Environment:
-    """This machine with its installed framework loaded, in a process of its own; without it, from the folder
-    names alone."""
-    if not framework or not _installed_framework():
+    """This machine with its installed framework loaded, in a separate process. Without the framework, its
+    packages are known from the names of their folders alone."""
+    if not framework or installed_framework() is None:
         return capture(base=Path.cwd())
-    command = [sys.executable, "-m", _CHILD]
+    command = [sys.executable, "-m", "twinrun.environment.capture"]
     environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ}
     try:
         done = subprocess.run(
@@ -62,16 +51,10 @@ def this_machine(*, framework: bool = True, timeout: float = 120.0) -> Environme
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise NotComparable(
-            f"the framework could not be asked: {problem}", hint="try --no-framework"
+            f"the framework could not be started: {problem}", hint="try --no-framework"
         ) from None
     for line in reversed(done.stdout.splitlines()):
         if line.startswith('{"twinrun/environment'):
             return Environment.from_json(json.loads(line)["twinrun/environment/1"])
     last = (done.stderr.strip().splitlines() or ["no output"])[-1]
     raise NotComparable(f"the framework could not be loaded: {last}", hint="try --no-framework")
-
-
-def _installed_framework() -> bool:
-    from importlib.util import find_spec
-
-    return any(find_spec(name) is not None for name in DESCRIBERS)

@@ -1,44 +1,29 @@
-"""The lock: one JSON file with the versions, variables and thread settings of an environment, from which
-others are rendered."""
+"""The lock: one JSON file with the versions, variables and thread settings of an environment. Pip's requirements
+are rendered from it."""
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from twinrun.environment.environment import Environment, EnvironmentKey
-from twinrun.environment.secrets import mask
+import msgspec
+
+from twinrun.environment.environment import Environment, EnvironmentKey, read_json, typed, write_whole
+from twinrun.environment.machine import CAPS
 from twinrun.environment.variables import NUMERIC
-from twinrun.errors import BadRecording, UsageError
+from twinrun.errors import UsageError
 
-SCHEMA = "twinrun/lock/1"
-
-# Pip brings a new environment to life and is replaced there; pinning it would make the file unusable with
-# another.
+FORMATS = {"lock": "twinrun.lock", "requirements": "twinrun.lock.requirements.txt"}  # and where each goes
+# Creating a virtual environment installs pip, and replaces it: a pinned one would be in the way.
 _NOT_PINNED = {"pip"}
-# The cap that makes a stronger CPU behave as the one that was locked.
-_CAP = {
-    "sse4": "SSE41",
-    "avx": "AVX",
-    "avx2": "AVX2",
-    "avx512": "AVX512_CORE",
-    "avx512_vnni": "AVX512_CORE_VNNI",
-    "avx512_bf16": "AVX512_CORE_BF16",
-    "avx512_fp16": "AVX512_CORE_FP16",
-    "amx": "AVX512_CORE_AMX",
-}
 
 
 @dataclass(frozen=True)
 class Package:
-    """A pinned distribution. `origin` says where it came from when no index has it; `hashes` are those of its
+    """A pinned distribution. `origin` is where it came from when not from an index; `hashes` are those of its
     archives."""
 
     name: str
@@ -56,21 +41,18 @@ class Lock:
     platform: dict[str, Any]
     packages: tuple[Package, ...]
     variables: dict[str, str]
-    hashes: str = "not asked for: run `twinrun env lock --hashes` where an index can be reached"
-    notes: tuple[str, ...] = field(default=())
+    hashes: str = "not requested: run `twinrun env lock --hashes` where a package index can be reached"
+    notes: tuple[str, ...] = ()
+    schema: Literal["twinrun/lock/1"] = "twinrun/lock/1"
 
     @property
     def complete(self) -> bool:
         """Whether every package that comes from an index has a hash."""
         return all(package.hashes for package in self.packages if package.origin is None)
 
-    def as_json(self) -> dict[str, Any]:
-        document = asdict(self)
-        document["key"] = self.key.as_json()
-        return {"schema": SCHEMA, "name": self.key.name, **document}
-
     def text(self) -> str:
-        return json.dumps(self.as_json(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        document = {"name": self.key.name, **msgspec.to_builtins(self)}
+        return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def lock_of(environment: Environment, *, loaded_only: bool = False) -> Lock:
@@ -79,7 +61,7 @@ def lock_of(environment: Environment, *, loaded_only: bool = False) -> Lock:
     chosen = packages.get("loaded" if loaded_only else "installed")
     if not isinstance(chosen, dict):
         raise UsageError(
-            "this environment does not know its packages", hint="capture it anew with `twinrun env show`"
+            "this environment has no list of packages", hint="capture it again with `twinrun env show`"
         )
     origins = packages.get("origins", {})
     platform = environment.facts.get("platform", {})
@@ -92,15 +74,18 @@ def lock_of(environment: Environment, *, loaded_only: bool = False) -> Lock:
             for name, version in sorted(chosen.items())
             if name not in _NOT_PINNED
         ),
-        variables=variables_of(environment),
+        variables=_variables(environment),
         notes=_notes(environment),
     )
 
 
-def variables_of(environment: Environment) -> dict[str, str]:
+def _variables(environment: Environment) -> dict[str, str]:
     """The variables that give another process the same threads, instruction set and flags, as they were read
-    back."""
-    pinned: dict[str, str] = {"PYTHONHASHSEED": _hash_seed(environment)}
+    back. A hash seed that was random stays so: a lock asks for nothing that was not there."""
+    pinned: dict[str, str] = {}
+    seed = _hash_seed(environment)
+    if seed.isdigit():
+        pinned["PYTHONHASHSEED"] = seed
     for which in ("intra", "inter"):
         threads = environment.get("framework", f"{which}_op_threads")
         if isinstance(threads, int) and threads > 0:
@@ -110,122 +95,83 @@ def variables_of(environment: Environment) -> dict[str, str]:
         pinned["TF_ENABLE_ONEDNN_OPTS"] = str(int(onednn))
     if environment.get("framework", "op_determinism") is True:
         pinned["TF_DETERMINISTIC_OPS"] = "1"
-    cap = _CAP.get(str(environment.get("cpu", "vector_in_effect")))
+    # The cap makes a stronger CPU behave as the one that was locked.
+    cap = CAPS.get(str(environment.get("cpu", "vector_in_effect")))
     if cap and environment.get("framework", "name"):
-        pinned["ONEDNN_MAX_CPU_ISA"] = cap
-    # What the user had set stays, unless the line above says the same thing as it was read back.
+        pinned["ONEDNN_MAX_CPU_ISA"] = cap[0]
+    # What the user had set stays, except where the value that was read back is in the lock already.
+    superseded = {*pinned, "DNNL_MAX_CPU_ISA", "CUDA_VISIBLE_DEVICES"}
     for name, value in environment.facts.get("variables", {}).items():
-        if (
-            name in NUMERIC
-            and name not in pinned
-            and name not in ("DNNL_MAX_CPU_ISA", "CUDA_VISIBLE_DEVICES")
-        ):
+        if name in NUMERIC and name not in superseded:
             pinned[name] = str(value)
     return dict(sorted(pinned.items()))
 
 
 def _hash_seed(environment: Environment) -> str:
-    seed = str(environment.get("python", "hash_seed", "random"))
-    return seed if seed.isdigit() else "0"
+    return str(environment.get("python", "hash_seed", "random"))
 
 
 def _notes(environment: Environment) -> tuple[str, ...]:
-    """What the lock cannot hold, said in the file."""
+    """What the lock cannot hold."""
     notes = []
-    if str(environment.get("python", "hash_seed", "random")) == "random":
-        notes.append("the hash seed was random; the lock fixes it at 0")
+    if not _hash_seed(environment).isdigit():
+        notes.append("the hash seed was random: set PYTHONHASHSEED before locking to have it in the lock")
     for name, origin in environment.facts.get("packages", {}).get("origins", {}).items():
         notes.append(f"{name} is not from an index ({origin}): install it yourself")
-    device = environment.key.facts.get("device", "cpu")
+    device = environment.key.get("device", "cpu")
     if device != "cpu":
         notes.append(f"the device ({device}) and its driver cannot be locked by a file")
     return tuple(notes)
 
 
-def with_hashes(lock: Lock, timeout: float = 600.0) -> Lock:
-    """Asks this interpreter's pip for the archives' hashes. Nothing is installed; addresses in the answer are
-    dropped."""
-    wanted = [package for package in lock.packages if package.origin is None]
-    with tempfile.TemporaryDirectory() as folder:
-        requirements, report = Path(folder) / "requirements.txt", Path(folder) / "report.json"
-        requirements.write_text("".join(f"{package.name}=={package.version}\n" for package in wanted))
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--dry-run",
-            "--ignore-installed",
-            "--no-deps",
-            "--quiet",
-        ]
-        command += ["--disable-pip-version-check", "--report", str(report), "-r", str(requirements)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
-            found = _hashes_of(json.loads(report.read_text())) if done.returncode == 0 else {}
-            problem = _without_addresses((done.stderr.strip().splitlines() or ["pip failed"])[-1])
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            found, problem = {}, _without_addresses(str(error))
-    if not found:
-        return replace(lock, hashes=f"unavailable: pip could not name the archives ({problem})")
-    packages = tuple(replace(package, hashes=found.get(package.name, ())) for package in lock.packages)
-    missing = [package.name for package in packages if package.origin is None and not package.hashes]
-    said = (
-        f"sha256, of the archives for {sys.platform} {lock.platform.get('machine')} and Python {lock.python}"
-    )
-    return replace(
-        lock, packages=packages, hashes=said + (f"; none for {', '.join(missing)}" if missing else "")
-    )
+def requirements(lock: Lock) -> str:
+    """Pinned requirements for pip; the variables to set are in its head."""
+    head = [
+        f"environment key {lock.key.name}",
+        f"Python {lock.python}",
+        f"hashes: {lock.hashes}",
+        *lock.notes,
+        *(f"set {name}={value}" for name, value in lock.variables.items()),
+    ]
+    lines = [f"# {_one_line(line)}\n" for line in head]
+    for package in lock.packages:
+        if package.origin is not None:
+            named = f"{package.name}=={package.version}: {package.origin}"
+            lines.append(f"# {_one_line(named)}\n")
+            continue
+        hashes = "".join(f" \\\n    --hash={_word(each)}" for each in package.hashes)
+        lines.append(f"{_word(package.name)}=={_word(package.version)}{hashes}\n")
+    return "".join(lines)
 
 
-def _without_addresses(text: str) -> str:
-    """What pip complained of, without the index it asked: where packages come from is the user's affair."""
-    return mask(re.sub(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+", "[address]", text))
+def _one_line(text: str) -> str:
+    """Anybody may have edited the lock: nothing in it may start a new line of what is rendered."""
+    return re.sub(r"[\x00-\x1f\x7f]+", " ", text)
 
 
-def _hashes_of(report: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    from twinrun.environment.packages import normalised
+def _word(text: str) -> str:
+    """A name, version or hash: anything else in its place is refused rather than rendered."""
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+!:-]*", text):
+        raise UsageError(
+            f"the lock holds {text!r} where a name or version should be",
+            hint="write it again with `twinrun env lock`",
+        )
+    return text
 
-    found: dict[str, tuple[str, ...]] = {}
-    for item in report.get("install", ()):
-        archive = item.get("download_info", {}).get("archive_info", {})
-        digests = archive.get("hashes") or dict([archive["hash"].split("=", 1)] if "hash" in archive else [])
-        if "sha256" in digests:
-            found[normalised(item["metadata"]["name"])] = (f"sha256:{digests['sha256']}",)
-    return found
+
+def target_of(output: str | None, form: str, source: Path) -> Path:
+    """Where to write one of FORMATS, which is never the file that it is made from."""
+    target = Path(output or FORMATS[form])
+    if target.exists() and source.exists() and target.samefile(source):
+        raise UsageError(f"{target} is the file that --from reads", hint="give another file with -o")
+    return target
+
+
+def write_lock(lock: Lock, form: str, target: Path) -> None:
+    write_whole(target, lock.text() if form == "lock" else requirements(lock))
 
 
 def read_lock(path: Path) -> Lock:
-    """Reads a lock file; what is not one is named, never half believed."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadRecording(
-            f"there is no {path}", hint="write one with `twinrun env lock -o twinrun.lock`"
-        ) from None
-    except (OSError, ValueError) as problem:
-        raise BadRecording(f"{path} is not a lock: {problem}") from None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise BadRecording(
-            f"{path} is not a lock of this version of Twinrun", hint=f"its schema should be {SCHEMA}"
-        )
-    try:
-        return Lock(
-            key=EnvironmentKey(dict(document["key"])),
-            python=str(document["python"]),
-            platform=dict(document["platform"]),
-            packages=tuple(_package(each) for each in document["packages"]),
-            variables={str(name): str(value) for name, value in document["variables"].items()},
-            hashes=str(document["hashes"]),
-            notes=tuple(str(note) for note in document.get("notes", ())),
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as problem:
-        raise BadRecording(f"{path} is damaged: {type(problem).__name__}: {problem}") from None
-
-
-def _package(document: Mapping[str, Any]) -> Package:
-    origin = document.get("origin")
-    hashes = tuple(str(each) for each in document.get("hashes", ()))
-    return Package(
-        str(document["name"]), str(document["version"]), hashes, None if origin is None else str(origin)
-    )
+    """Reads a lock file; one that is damaged or not a lock is an error that names the file."""
+    document = read_json(path, "a lock", hint="write one with `twinrun env lock -o twinrun.lock`")
+    return typed(document, Lock, "a lock of this version of Twinrun", where=str(path))

@@ -1,5 +1,5 @@
-"""The machine: operating system, C library, CPU, its instruction sets, and the limits this process runs
-under."""
+"""The machine: interpreter, operating system, C library, CPU and its instruction sets, GPUs, and the limits this
+process runs under."""
 
 from __future__ import annotations
 
@@ -13,40 +13,33 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from twinrun.environment.environment import UNREAD
 from twinrun.environment.secrets import mask, strip_user_info
 
 # From the weakest to the strongest; a level holds when all its flags are there. The names are the key's.
 LEVELS = (
-    ("sse2", ("sse2",)),
-    ("sse4", ("sse4_1",)),
-    ("avx", ("avx",)),
-    ("avx2", ("avx2", "fma")),
-    ("avx512", ("avx512f", "avx512bw", "avx512vl", "avx512dq")),
-    ("avx512_vnni", ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni")),
-    ("avx512_bf16", ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16")),
-    (
-        "avx512_fp16",
-        ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16", "avx512_fp16"),
-    ),
-    ("amx", ("avx512f", "avx512_bf16", "amx_tile", "amx_bf16")),
+    ("sse2", "sse2"),
+    ("sse4", "sse4_1"),
+    ("avx", "avx"),
+    ("avx2", "avx2 fma"),
+    ("avx512", "avx512f avx512bw avx512vl avx512dq"),
+    ("avx512_vnni", "avx512f avx512bw avx512vl avx512dq avx512_vnni"),
+    ("avx512_bf16", "avx512f avx512bw avx512vl avx512dq avx512_vnni avx512_bf16"),
+    ("avx512_fp16", "avx512f avx512bw avx512vl avx512dq avx512_vnni avx512_bf16 avx512_fp16"),
+    ("amx", "avx512f avx512_bf16 amx_tile amx_bf16"),
 )
-# What ONEDNN_MAX_CPU_ISA may say, as one of the levels above.
-_CAPS = {
-    "SSE41": "sse4",
-    "AVX": "avx",
-    "AVX2": "avx2",
-    "AVX2_VNNI": "avx2",
-    "AVX2_VNNI_2": "avx2",
-    "AVX512_CORE": "avx512",
-    "AVX512_CORE_VNNI": "avx512_vnni",
-    "AVX512_CORE_BF16": "avx512_bf16",
-    "AVX10_1_512": "avx512_fp16",
-    "AVX512_CORE_FP16": "avx512_fp16",
-    "AVX512_CORE_AMX": "amx",
-    "AVX512_CORE_AMX_FP16": "amx",
-    "AVX10_1_512_AMX": "amx",
-    "AVX10_1_512_AMX_FP16": "amx",
+# The values of ONEDNN_MAX_CPU_ISA for each of the levels above; the first is the one to set for it.
+CAPS = {
+    "sse4": ("SSE41",),
+    "avx": ("AVX",),
+    "avx2": ("AVX2", "AVX2_VNNI", "AVX2_VNNI_2"),
+    "avx512": ("AVX512_CORE",),
+    "avx512_vnni": ("AVX512_CORE_VNNI",),
+    "avx512_bf16": ("AVX512_CORE_BF16",),
+    "avx512_fp16": ("AVX512_CORE_FP16", "AVX10_1_512"),
+    "amx": ("AVX512_CORE_AMX", "AVX512_CORE_AMX_FP16", "AVX10_1_512_AMX", "AVX10_1_512_AMX_FP16"),
 }
+_DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def read_python() -> dict[str, Any]:
@@ -61,16 +54,12 @@ def read_python() -> dict[str, Any]:
 
 
 def hash_seed() -> str:
-    """As the interpreter was started with: setting PYTHONHASHSEED later does nothing, so the first
-    environment is asked."""
+    """The one that the interpreter was started with: setting PYTHONHASHSEED later does nothing."""
     if sys.flags.hash_randomization == 0:
         return "0"
-    started_with = dict(
-        entry.split(b"=", 1)
-        for entry in Path("/proc/self/environ").read_bytes().split(b"\0")
-        if b"=" in entry
-    )
-    return started_with.get(b"PYTHONHASHSEED", b"random").decode() or "random"
+    started_with = Path("/proc/self/environ").read_bytes()
+    found = re.search(rb"(?:^|\0)PYTHONHASHSEED=([^\0]+)", started_with)
+    return found[1].decode() if found else "random"
 
 
 def read_platform() -> dict[str, Any]:
@@ -88,7 +77,7 @@ def read_platform() -> dict[str, Any]:
 
 
 def read_cpu() -> dict[str, Any]:
-    """Model, instruction sets, and how many CPUs there are, may be used, and are paid for."""
+    """Model, instruction sets, and how many CPUs there are, may be used, and are allowed by cgroups."""
     first = cpu_info(Path("/proc/cpuinfo"))
     flags = first.get("flags", first.get("Features", "")).split()
     return {
@@ -125,9 +114,9 @@ def microarchitecture() -> str:
 def vector_level(flags: list[str]) -> str:
     """The strongest instruction-set level the CPU has."""
     have = set(flags)
-    held = [name for name, needed in LEVELS if have.issuperset(needed)]
-    if held:
-        return held[-1]
+    levels = [name for name, needed in LEVELS if have.issuperset(needed.split())]
+    if levels:
+        return levels[-1]
     return "sve" if "sve" in have else "neon" if "asimd" in have else "none"
 
 
@@ -135,7 +124,7 @@ def vector_in_effect(flags: list[str], environment: Mapping[str, str]) -> str:
     """The level that numeric libraries may use: what the CPU has, unless ONEDNN_MAX_CPU_ISA caps it lower."""
     hardware = vector_level(flags)
     asked = environment.get("ONEDNN_MAX_CPU_ISA", environment.get("DNNL_MAX_CPU_ISA", "")).upper()
-    cap = _CAPS.get(asked)
+    cap = next((level for level, values in CAPS.items() if asked in values), None)
     order = [name for name, _ in LEVELS]
     if cap is None or hardware not in order:
         return hardware
@@ -143,12 +132,7 @@ def vector_in_effect(flags: list[str], environment: Mapping[str, str]) -> str:
 
 
 def distribution() -> str:
-    pairs = dict(
-        line.partition("=")[::2]
-        for line in Path("/etc/os-release").read_text().splitlines()
-        if "=" in line and not line.startswith("#")
-    )
-    return pairs.get("PRETTY_NAME", "unknown").strip('"')
+    return platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
 
 
 def current_locale() -> str:
@@ -166,14 +150,14 @@ def container() -> str:
     marker = Path("/run/.containerenv")
     if marker.exists():
         named = re.search(r'^image="?([^"\n]+)', marker.read_text(), re.MULTILINE)
-        return mask(strip_user_info(named[1])) if named else "podman, image not told"
+        return mask(strip_user_info(named[1])) if named else "podman, image unknown"
     for variable in ("SINGULARITY_CONTAINER", "APPTAINER_CONTAINER"):
         if variable in os.environ:
             return mask(Path(os.environ[variable]).name)
     if Path("/.dockerenv").exists():
-        return "docker, image not told"
+        return "docker, image unknown"
     if "KUBERNETES_SERVICE_HOST" in os.environ:
-        return "kubernetes, image not told"
+        return "kubernetes, image unknown"
     return "none"
 
 
@@ -190,8 +174,7 @@ def time_zone() -> str:
 def cgroup_limit(
     root: Path = Path("/sys/fs/cgroup"), process: Path = Path("/proc/self/cgroup")
 ) -> float | None:
-    """CPUs this process may use per second of wall time, or None when nothing limits it. Both versions of
-    cgroups."""
+    """CPUs this process may use, or None without a limit. Reads both versions of cgroups."""
     limits: list[float] = []
     for line in process.read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -219,3 +202,35 @@ def _quota(folder: Path) -> float | None:
         return None if quota in ("max", "-1") else round(int(quota) / int(period), 3)
     except (OSError, ValueError):
         return None
+
+
+def read_gpu(driver: Path = _DRIVER) -> dict[str, Any]:
+    """NVIDIA GPUs as the driver sees them, whether or not the program uses them: models, count and driver;
+    `{"count": 0}` where no driver is loaded."""
+    if not driver.exists():
+        return {"count": 0}
+    found = re.search(r"Kernel Module\D*?(\d+\.\d[\d.]*)", driver.read_text())
+    facts: dict[str, Any] = {"driver": found[1] if found else "unknown"}
+    try:
+        facts.update(_from_nvml())
+    except Exception as problem:  # NVML has its own exceptions, and may not be installed
+        facts["models"] = f"{UNREAD}{type(problem).__name__}: {problem}"
+        facts["count"] = len(list(Path("/proc/driver/nvidia/gpus").glob("*")))
+    return facts
+
+
+def _from_nvml() -> dict[str, Any]:
+    import pynvml
+
+    pynvml.nvmlInit()
+    try:
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        models = [pynvml.nvmlDeviceGetName(handle) for handle in handles]
+        cuda = pynvml.nvmlSystemGetCudaDriverVersion()
+        return {
+            "count": len(models),
+            "models": [name.decode() if isinstance(name, bytes) else str(name) for name in models],
+            "cuda_of_driver": f"{cuda // 1000}.{cuda % 1000 // 10}",
+        }
+    finally:
+        pynvml.nvmlShutdown()

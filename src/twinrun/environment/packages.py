@@ -1,5 +1,5 @@
-"""Installed distributions, read from the names of their folders: metadata files are opened only where a name
-is not enough."""
+"""Installed distributions, read from the names of their folders; metadata files are opened only where that is not
+enough."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _FOLDER = re.compile(r"(?P<name>.+?)-(?P<version>\d[^-]*)(?:-py\d[\d.]*)?\.(?:di
 
 
 def read_packages(paths: Iterable[str] | None = None) -> dict[str, Any]:
-    """All installed distributions, those the program has imported, and those installed from somewhere
-    special."""
+    """All installed distributions, those that the program has imported, and the origins of those that did not
+    come from an index."""
     installed: dict[str, str] = {}
     loaded: dict[str, str] = {}
     origins: dict[str, str] = {}

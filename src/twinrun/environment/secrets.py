@@ -1,5 +1,5 @@
-"""Keeps credentials out of everything that is written. When in doubt a value is masked: a hidden flag costs
-little, a leak does not."""
+"""Keeps credentials out of everything that is written. When in doubt a value is masked: a hidden flag costs less
+than a leak."""
 
 from __future__ import annotations
 
@@ -66,31 +66,27 @@ def mask(text: str) -> str:
 
 
 def mask_arguments(arguments: Sequence[str]) -> list[str]:
-    """A program's arguments, masked; the value that follows `--password` goes as well."""
-    masked: list[str] = []
-    hide_next = False
-    for argument in arguments:
-        if hide_next and not argument.startswith("-"):
-            masked.append(MASK)
-        else:
-            masked.append(mask(argument))
-        hide_next = bool(_OPTION.match(argument))
-    return masked
+    """A program's arguments with every credential masked, and whatever follows an option such as `--password`,
+    unless that is a long option itself."""
+    before = ("", *arguments)
+    return [
+        MASK if _OPTION.match(option) and not argument.startswith("--") else mask(argument)
+        for option, argument in zip(before, arguments, strict=False)
+    ]
 
 
 def strip_user_info(text: str) -> str:
-    """URLs without the `user:password@` before their host. A bare `git@host` is kept by those who write it
-    without a scheme."""
+    """URLs without the `user:password@` before their host. A `git@host` without a scheme is kept."""
     return _USER_INFO.sub(lambda found: found.group("scheme"), text)
 
 
 def strip_url(url: str) -> str:
-    """An address fit to be written: no user info, no query, no fragment but the masked rest."""
+    """An address fit to be written: without user info, query and fragment, and masked."""
     return mask(re.split(r"[?#]", strip_user_info(url), maxsplit=1)[0])
 
 
 def announces_secret(name: str) -> bool:
-    """Whether a variable's or option's name says that its value is a credential."""
+    """Whether a variable's or option's name announces a credential as its value."""
     return re.fullmatch(_NAME, name.lstrip("-"), re.IGNORECASE) is not None
 
 

@@ -1,4 +1,4 @@
-"""Environment variables, by allow-list only: a variable that is not named here is never looked at."""
+"""Environment variables, by allow-list only: a variable that is not named here is never read."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from twinrun.launch.twin import Twin
+from twinrun.launch.twin_process import Twin
 from twinrun.recording.frame import Frame
 
 Look = Callable[[list[Frame]], bool]  # the judge: True to hold the twins here

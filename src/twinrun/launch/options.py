@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from twinrun.compare.contract import BITWISE, Contract
-from twinrun.compare.judge import Judge
+from twinrun.comparison.contract import BITWISE, Contract
+from twinrun.comparison.judge import Judge
 from twinrun.launch.program import Program
-from twinrun.launch.twin import Twin
-from twinrun.launch.vary import NO_VARIATION, Variation
+from twinrun.launch.twin_process import Twin
+from twinrun.protocol.intervention import Interventions, Stress, Vary, of_kind, pin_request
+from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.spec import Tracing
 
 
 @dataclass(frozen=True)
@@ -19,17 +19,26 @@ class CheckOptions:
     runs: int = 2
     steps: int | None = None
     contract: Contract = BITWISE
-    pin: Any = None  # a controls.request.PinRequest
-    variation: Variation = NO_VARIATION
+    interventions: Interventions = ()
     sequential: bool = False
     timeout: float | None = None
     detail: bool = False
-    ledger: bool = True
+    events: bool = True
     folder: str | None = None
-    experiment: dict[str, Any] = field(default_factory=dict)
-    jostle: bool = False  # push the threads of all twins but the first about, so that races show
-    inquiry: bool = False  # an experiment of a diagnosis: it asks one question, as it was put
-    before_twin: Callable[[], None] | None = None  # an experiment may put the outside world back first
+    tracing: Tracing = ""
+    experiment: bool = False  # one question of a diagnosis: no second look with another clock
+
+    @property
+    def pin(self) -> PinRequest | None:
+        return pin_request(self.interventions)
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        return tuple(vary.name for vary in of_kind(Vary, self.interventions))
+
+    @property
+    def stressed(self) -> bool:
+        return bool(of_kind(Stress, self.interventions))
 
 
 class Screen:
@@ -39,6 +48,3 @@ class Screen:
     def tick(self, judge: Judge) -> None: ...
     def say(self, text: str) -> None: ...
     def close(self) -> None: ...
-
-
-Held = Callable[[list[Twin], Judge], dict[str, Any]]

@@ -16,6 +16,7 @@ class Program:
     arguments: tuple[str, ...] = ()
     module: bool = False
     python: str = sys.executable
+    cwd: str | None = None  # None: the working directory of this process
 
     def command(self) -> list[str]:
         return [self.python, *(["-m"] if self.module else []), self.target, *self.arguments]

@@ -1,4 +1,4 @@
-"""One round of twins: start them, advance them in lockstep or one after the other, and judge what came out."""
+"""One round of twins: start them, advance them in lockstep or one after the other, and judge what they did."""
 
 from __future__ import annotations
 
@@ -10,37 +10,49 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from twinrun.compare.frames import STEP_COUNT, Difference
-from twinrun.compare.judge import Judge
-from twinrun.controls.outcome import noticed, refusals, remarks, strictly_missing
+import msgspec
+
+from twinrun.comparison.frames import STEP_COUNT, Difference
+from twinrun.comparison.judge import Judge
+from twinrun.launch.copies import Copies
+from twinrun.launch.interventions import setup_for
 from twinrun.launch.lockstep import Outcome, advance
-from twinrun.launch.options import CheckOptions, Held, Screen
-from twinrun.launch.recorded import RecordedTwin
+from twinrun.launch.options import CheckOptions, Screen
+from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
+from twinrun.launch.recorded_twin import RecordedTwin
 from twinrun.launch.stdin import StdinCopy
-from twinrun.launch.twin import Twin, ending
+from twinrun.launch.twin_process import Twin, ending
+from twinrun.protocol.evidence import Trace
+from twinrun.protocol.facts import Facts
+from twinrun.protocol.messages import AskTrace, TraceAnswer
 from twinrun.recording.frame import Frame
-from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, ReasonKind, Stream, Verdict
 
 
 class Round:
-    def __init__(self, options: CheckOptions, folder: Path, screen: Screen, when_held: Held | None) -> None:
+    def __init__(self, options: CheckOptions, folder: Path, screen: Screen) -> None:
         self.options = options
         self.folder = folder
         self.screen = screen
-        self.when_held = when_held
         self.names = [_letter(number) for number in range(options.runs)]
-        self.facts: list[dict[str, Any]] = []
+        self.facts: list[Facts] = []
+        self.traces: list[Trace] = []  # of the twins held at their first difference, where ops are traced
         self.stdin = StdinCopy.shared()
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
+        self._copies = Copies.for_freezes(options.interventions, options.program, folder / "copies")
 
     def run(self) -> CheckResult:
-        return self.sequential() if self.options.sequential else self.parallel()
+        try:
+            return self.sequential() if self.options.sequential or self._copies else self.parallel()
+        finally:
+            if self._copies is not None:
+                self._copies.remove()
 
     def again(self, name: str, **changes: Any) -> Round:
         """Another round of the same check, with these options changed."""
-        return Round(replace(self.options, **changes), self.folder / name, self.screen, self.when_held)
+        return Round(replace(self.options, **changes), self.folder / name, self.screen)
 
     @property
     def seconds(self) -> float:
@@ -49,24 +61,21 @@ class Round:
     # the twins
 
     def start(self, number: int, **settings: Any) -> Twin:
-        options = self.options
-        environment: dict[str, str] = {}
-        if options.pin is not None:
-            from twinrun.controls.launch import launch_environment
-
-            environment.update(launch_environment(options.pin))
-        varied = options.variation.for_twin(number)
-        environment.update(varied.environment)
-        environment.update(options.experiment.get("environment", {}))
-        if options.before_twin is not None:
-            options.before_twin()
+        options, name = self.options, self.names[number]
+        program, setup = options.program, setup_for(number, options.interventions)
+        if self._copies is not None:
+            program, setup = self._copies.start(name, program, setup)
         return Twin(
-            self.names[number], options.program, self.folder / self.names[number],
-            stdin=self.stdin, environment=environment,
-            steps=options.steps, ledger=options.ledger, experiment={**options.experiment, "jostle": options.jostle and number > 0},
-            varied=varied.settings, pin=options.pin.as_json() if options.pin is not None else None,
-            **{"detail": options.detail, **settings},
+            name, program, self.folder / name, stdin=self.stdin, setup=setup, steps=options.steps,
+            events=options.events, tracing=options.tracing, **{"detail": options.detail, **settings},
         )  # fmt: skip
+
+    def _facts_of(self, twins: list[Twin]) -> list[Facts]:
+        found = [twin.facts() for twin in twins]
+        if self._copies is None:
+            return found
+        pairs = zip(twins, found, strict=True)
+        return [self._copies.as_original(twin.name, facts) for twin, facts in pairs]
 
     @contextlib.contextmanager
     def living(self, twins: list[Twin]) -> Iterator[list[Twin]]:
@@ -101,7 +110,7 @@ class Round:
             )
             if outcome.kind != "ended":
                 return self.conclude(outcome, twins, alone)
-            self.facts = [_facts(twins[0])]
+            self.facts = self._facts_of(twins)
         result: CheckResult | None = None
         for number in range(1, self.options.runs):
             result = self._against_first(number)
@@ -143,38 +152,44 @@ class Round:
         if outcome.kind == "timeout":
             assert outcome.twin is not None
             at = f"twin {outcome.twin.name} was at step {outcome.twin.step}"
-            reason = f"no answer within {self.options.timeout:g} s: {at}"
-            return self._result(UNDECIDED, twins, judge, reason, tail=outcome.twin.tail())
+            reason = Reason("timeout", f"no answer within {self.options.timeout:g} s: {at}")
+            return self._result(UNDECIDED, judge, reason, tail=outcome.twin.tail())
         if outcome.kind == "held" and judge.first is not None and judge.first.uneven:
             return self._one_has_ended(judge.first, twins, judge)
         if outcome.kind == "held":
-            extra = self.when_held(twins, judge) if self.when_held else {}
-            self.facts = self.facts + [twin.ask("facts") for twin in twins]
-            verdict = UNDECIDED if judge.unmeasured else DIVERGES
-            return replace(self._result(verdict, twins, judge, judge.unmeasured), **extra)
+            if self.options.tracing:
+                answers = [twin.ask(AskTrace(), timeout=120.0) for twin in twins]
+                self.traces = [answer.trace for answer in answers if isinstance(answer, TraceAnswer)]
+            self.facts += self._facts_of(twins)
+            verdict: Verdict = UNDECIDED if judge.unmeasured else DIVERGES
+            return self._result(verdict, judge, judge.unmeasured)
         if outcome.kind == "uneven":
             assert outcome.twin is not None
             if outcome.twin.wait(timeout=30.0) != 0:
                 return self._failed(outcome.twin, twins, judge)
-            self.facts = self.facts + [_facts(twin) if twin.ended else twin.ask("facts") for twin in twins]
+            self.facts += self._facts_of(twins)
             longer = next(twin for twin in twins if twin.frames)
             judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer.name)
             return self._uneven(judge, outcome.twin.name, longer.name, twins)
         for twin in twins:
             if twin.wait(timeout=30.0) != 0:
                 return self._failed(twin, twins, judge)
-        self.facts = self.facts + [_facts(twin) for twin in twins]
+        self.facts += self._facts_of(twins)
+        return self._ended(twins, judge)
+
+    def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
+        """Every twin came to its end, and no difference that counts was seen."""
         if judge.frames == 0:
-            return self._result(UNDECIDED, twins, judge, _nothing_seen(twins))
+            return self._result(UNDECIDED, judge, _nothing_seen(twins))
         if any(twin.end is None for twin in twins):
-            reason = f"{_NO_END}: equal up to step {judge.steps}, nothing is known of what came after"
-            return self._result(UNDECIDED, twins, judge, reason)
+            known = f"equal up to step {judge.steps}, nothing is known of what came after"
+            return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{_NO_END}: {known}"))
         left, unknown = judge.bands()
         if unknown:
-            return self._result(UNDECIDED, twins, judge, unknown)
+            return self._result(UNDECIDED, judge, unknown)
         if left:
-            return self._result(DIVERGES, twins, judge, left)
-        return self._result(REPEATS, twins, judge)
+            return self._result(DIVERGES, judge, left)
+        return self._result(REPEATS, judge)
 
     def _one_has_ended(self, difference: Difference, twins: list[Twin], judge: Judge) -> CheckResult:
         """One twin stands at its end and another goes on. Whether that end was a good one is known when it is over."""
@@ -187,20 +202,21 @@ class Round:
             outcome = advance([ending_twin], lambda _: False, deadline=time.monotonic() + 30.0)
             if outcome.kind == "failed":
                 return self._failed(ending_twin, twins, judge)
-        self.facts = self.facts + [_facts(twin) if twin.ended else twin.ask("facts") for twin in twins]
+        self.facts += self._facts_of(twins)
         return self._uneven(judge, shorter, longer, twins)
 
     def _uneven(self, judge: Judge, shorter: str, longer: str, twins: list[Twin]) -> CheckResult:
         reason = f"twin {shorter} ended after step {judge.steps}, twin {longer} went on"
         for twin in twins:
             twin.kill(status="held")
-        return self._result(DIVERGES, twins, judge, reason)
+        return self._result(DIVERGES, judge, Reason("uneven", reason))
 
     def _failed(self, twin: Twin, twins: list[Twin], judge: Judge) -> CheckResult:
         if twin.trouble is not None:
-            reason = f"twin {twin.name} could not be watched: {twin.trouble.get('message')}"
-            self.facts = [*self.facts, {"notes": [hint] if (hint := twin.trouble.get("hint")) else []}]
-            return self._result(UNDECIDED, twins, judge, reason, tail=twin.trouble.get("traceback"))
+            kind: ReasonKind = "patch-missing" if twin.trouble.missing_point else "not-instrumented"
+            message = f"Twinrun could not instrument twin {twin.name}: {twin.trouble.message}"
+            self.facts.append(Facts(notes=[twin.trouble.hint] if twin.trouble.hint else []))
+            return self._result(UNDECIDED, judge, Reason(kind, message), tail=twin.trouble.traceback)
         code = twin.process.returncode
         how = ending(code) if code is not None else "ended its steps and did not exit within 30 s"
         at = f" after step {twin.step}" if twin.step else ""
@@ -210,50 +226,44 @@ class Round:
         alone = len(twins) > 1 or bool(self.facts)  # one after the other, the first has ended well
         self.failed = True
         who = f"twin {twin.name} alone" if alone and not both else "the program"
-        self.facts = self.facts + [_facts(each) for each in twins]
-        return self._result(UNDECIDED, twins, judge, f"{who} {how}{at}", tail=twin.tail())
+        self.facts += [each.end.facts if each.end is not None else Facts() for each in twins]
+        reason = Reason("crashed" if code is not None else "timeout", f"{who} {how}{at}")
+        return self._result(UNDECIDED, judge, reason, tail=twin.tail())
 
     def _result(
-        self,
-        verdict: str,
-        twins: list[Twin],
-        judge: Judge,
-        reason: str | None = None,
-        tail: str | None = None,
+        self, verdict: Verdict, judge: Judge, reason: Reason | None = None, tail: str | None = None
     ) -> CheckResult:
-        known = next((facts for facts in self.facts if facts.get("environment")), {})
-        notes = list(dict.fromkeys(note for facts in self.facts for note in facts.get("notes", [])))
+        known = next((facts for facts in self.facts if facts.environment), Facts())
+        notes = list(dict.fromkeys(note for facts in self.facts for note in facts.notes))
         findings = noticed(self.facts)
         if (
             verdict != DIVERGES
         ):  # what did not make the twins differ is no finding, unless it ended the program
             findings = refusals(findings) if verdict == UNDECIDED else ()
-        pin, controls = self.options.pin, known.get("controls", {})
-        missing = strictly_missing(pin, controls)
+        missing = strictly_missing(self.options.pin, known)
         if missing is not None and reason is None:
-            verdict, reason = UNDECIDED, missing
-        notes += remarks(pin, controls)
+            verdict, reason = UNDECIDED, Reason("pin-missing", missing)
+        notes += remarks(self.options.pin, known)
         return CheckResult(
             program=str(self.options.program),
             verdict=verdict,
-            reason=reason,
+            reason=reason and reason.message,
+            reason_kind=reason and reason.kind,
             contract=str(self.options.contract),
             runs=self.options.runs,
             steps_compared=judge.steps,
             first_difference=judge.first if verdict != REPEATS else None,
-            bits_differ_from=judge.first_bits,
+            first_bit_difference=judge.first_bits,
             growth=tuple(judge.growth),
             also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
-            streams=tuple({"step": d.step, "stream": d.tensor} for d in judge.evidence),
+            streams=tuple(Stream(d.step, d.tensor) for d in judge.evidence),
             findings=findings,
-            controls=controls,
-            varied=self.options.variation.names,
-            environment=known.get("environment", {}),
-            timing={},
+            controls=msgspec.to_builtins(known.controls, enc_hook=str),
+            varied=self.options.varied,
+            environment=known.environment,
             recordings=tuple(str(self.folder / name) for name in self.names if (self.folder / name).is_dir()),
             notes=tuple(notes),
             output_tail=tail,
-            ledgers=tuple(facts.get("ledger", []) for facts in self.facts),
         )
 
 
@@ -263,18 +273,14 @@ def _only_count(judge: Judge, frames: list[Frame]) -> bool:
     return False
 
 
-def _facts(twin: Twin) -> dict[str, Any]:
-    return twin.end or {}
+_NO_END = "the program exited abruptly (os._exit or a crash)"
 
 
-_NO_END = "the program ended without passing through its normal exit"
-
-
-def _nothing_seen(twins: list[Twin]) -> str:
-    notes = [note for twin in twins for note in (twin.end or {}).get("notes", [])]
+def _nothing_seen(twins: list[Twin]) -> Reason:
+    notes = [note for twin in twins if twin.end is not None for note in twin.end.facts.notes]
     if any(twin.end is None for twin in twins):
-        return f"{_NO_END}, and no training step was observed"
-    return "no training step was observed" + (f" ({notes[0]})" if notes else "")
+        return Reason("abrupt-exit", f"{_NO_END}, and no training step was observed")
+    return Reason("no-step", "no training step was observed" + (f" ({notes[0]})" if notes else ""))
 
 
 def _letter(number: int) -> str:

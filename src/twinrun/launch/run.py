@@ -1,4 +1,4 @@
-"""One recorded run, on its own. The program's output goes to our own terminal, as without us."""
+"""One recorded run, on its own. The program's output goes to its recording."""
 
 from __future__ import annotations
 
@@ -8,29 +8,44 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from twinrun.controls.outcome import noticed, refusals, remarks, strictly_missing
-from twinrun.controls.refusal import without_refused
+import msgspec
+
+from twinrun.comparison.contract import BITWISE
+from twinrun.comparison.judge import Judge
 from twinrun.findings.finding import Finding
+from twinrun.launch.folders import new_folder
+from twinrun.launch.interventions import setup_for
 from twinrun.launch.lockstep import advance
 from twinrun.launch.options import Screen
-from twinrun.launch.place import new_folder
+from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
-from twinrun.launch.twin import Twin, ending
-from twinrun.launch.vary import NO_VARIATION, Variation
+from twinrun.launch.twin_process import Twin, ending
+from twinrun.protocol.facts import Facts
+from twinrun.protocol.intervention import Interventions, Pin, pin_request, without
+from twinrun.protocol.pin import PinRequest
 from twinrun.recording.frame import Frame
+from twinrun.result import Reason, ReasonKind
+from twinrun.twin.refusal import without_refused
+
+SCHEMA = "twinrun/run/1"
+OnFrame = Callable[[Twin, Frame], None]  # called while the twin stands at a frame, and may ask it for more
 
 
 @dataclass(frozen=True)
 class RunOptions:
     program: Program
     steps: int | None = None
-    pin: Any = None
-    variation: Variation = NO_VARIATION
+    interventions: Interventions = ()
     timeout: float | None = None
     detail: bool = False
     keep_values: bool = False
     folder: str | None = None
+    audit_until: float | None = None
+
+    @property
+    def pin(self) -> PinRequest | None:
+        return pin_request(self.interventions)
 
 
 @dataclass(frozen=True)
@@ -41,71 +56,59 @@ class RunResult:
     frames: int
     exit_code: int
     reason: str | None
+    reason_kind: ReasonKind | None
     seconds: float
-    facts: dict[str, Any]
+    facts: Facts
     output_tail: str | None = None
     findings: tuple[Finding, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "schema": "twinrun/run/1",
+            "schema": SCHEMA,
             "program": self.program,
             "recording": str(self.recording),
             "steps": self.steps,
             "exit_code": self.exit_code,
             "reason": self.reason,
-            "findings": [finding.as_json() for finding in self.findings],
-            "controls": self.facts.get("controls", {}),
-            "environment": self.facts.get("environment", {}),
-            "notes": self.facts.get("notes", []),
+            "reason_kind": self.reason_kind,
+            "findings": msgspec.to_builtins(self.findings),
+            "controls": msgspec.to_builtins(self.facts.controls, enc_hook=str),
+            "environment": self.facts.environment,
+            "notes": self.facts.notes,
             "timing": {"seconds": self.seconds},
         }
 
 
-def run_once(
-    options: RunOptions, screen: Screen | None = None, on_frame: Callable[[Twin, Frame], None] | None = None
-) -> RunResult:
-    """`on_frame` is called while the twin stands at a frame, and may ask it for more."""
+def run_once(options: RunOptions, screen: Screen | None = None, on_frame: OnFrame | None = None) -> RunResult:
     options.program.must_exist()
     folder = new_folder("run", options.folder)
-    result = _run(options, folder, screen or Screen(), on_frame)
+    screen = screen or Screen()
+    result = _run(options, folder, screen, on_frame)
     if options.pin is not None and (again := without_refused(options.pin, result.findings)) is not None:
-        said = [f"went on without op determinism: {finding.message}" for finding in result.findings]
-        result = _run(replace(options, pin=again), folder / "again", screen or Screen(), on_frame)
-        result.facts["notes"] = said + result.facts.get("notes", [])
+        notes = [f"went on without op determinism: {finding.message}" for finding in result.findings]
+        interventions = (*without(Pin, options.interventions), Pin(again))
+        result = _run(replace(options, interventions=interventions), folder / "again", screen, on_frame)
+        result.facts.notes[:0] = notes
     return result
 
 
-def _run(
-    options: RunOptions, folder: Path, screen: Screen, on_frame: Callable[[Twin, Frame], None] | None
-) -> RunResult:
-    environment: dict[str, str] = {}
-    if options.pin is not None:
-        from twinrun.controls.launch import launch_environment
-
-        environment.update(launch_environment(options.pin))
-    varied = options.variation.for_twin(1)
-    environment.update(varied.environment)
+def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | None) -> RunResult:
     started = time.monotonic()
     twin = Twin(
-        "A", options.program, folder / "A", stdin=StdinCopy.shared(),
-        environment=environment, lockstep=on_frame is not None, steps=options.steps, detail=options.detail,
-        keep_values=options.keep_values, varied=varied.settings,
-        pin=options.pin.as_json() if options.pin is not None else None,
+        "A", options.program, folder / "A", stdin=StdinCopy.shared(), setup=setup_for(1, options.interventions),
+        lockstep=on_frame is not None, steps=options.steps, detail=options.detail, keep_values=options.keep_values,
+        audit_until=options.audit_until,
     )  # fmt: skip
+    judge = Judge(BITWISE, [twin])
+
+    def look(frames: list[Frame]) -> bool:
+        judge.frames, judge.steps = judge.frames + 1, frames[0].step
+        if on_frame is not None:
+            on_frame(twin, frames[0])
+        return False
+
     try:
-        from twinrun.compare.contract import BITWISE
-        from twinrun.compare.judge import Judge
-
-        judge = Judge(BITWISE, [twin])
         screen.twins([twin])
-
-        def look(frames: list[Any]) -> bool:
-            judge.frames, judge.steps = judge.frames + 1, frames[0].step
-            if on_frame is not None:
-                on_frame(twin, frames[0])
-            return False
-
         deadline = started + options.timeout if options.timeout else None
         outcome = advance([twin], look, deadline=deadline, tick=lambda: screen.tick(judge))
         code, reason = _ending(twin, outcome.kind, options, judge.frames)
@@ -113,29 +116,32 @@ def _run(
         twin.kill()
         screen.close()
     tail = twin.tail() if reason else None
-    if twin.trouble is not None and twin.trouble.get("traceback"):
-        tail = twin.trouble["traceback"]
-    facts = twin.end or {}
-    facts["notes"] = facts.get("notes", []) + remarks(options.pin, facts.get("controls", {}))
-    missing = strictly_missing(options.pin, facts.get("controls", {}))
+    if twin.trouble is not None and twin.trouble.traceback:
+        tail = twin.trouble.traceback
+    facts = twin.end.facts if twin.end is not None else Facts()
+    facts.notes += remarks(options.pin, facts)
+    missing = strictly_missing(options.pin, facts)
     if missing is not None and code == 0:
-        code, reason = 2, missing
+        code, reason = 2, Reason("pin-missing", missing)
     return RunResult(
-        str(options.program), folder / "A", judge.steps, judge.frames, code, reason,
+        str(options.program), folder / "A", judge.steps, judge.frames, code,
+        reason and reason.message, reason and reason.kind,
         round(time.monotonic() - started, 3), facts, tail, refusals(noticed([facts])),
     )  # fmt: skip
 
 
-def _ending(twin: Twin, kind: str, options: RunOptions, frames: int) -> tuple[int, str | None]:
+def _ending(twin: Twin, kind: str, options: RunOptions, frames: int) -> tuple[int, Reason | None]:
     if twin.trouble is not None:
-        return 2, f"the run could not be watched: {twin.trouble.get('message')}"
+        why: ReasonKind = "patch-missing" if twin.trouble.missing_point else "not-instrumented"
+        return 2, Reason(why, f"Twinrun could not instrument the run: {twin.trouble.message}")
     if kind == "timeout":
-        return 2, f"no end within {options.timeout:g} s: at step {twin.step}"
+        return 2, Reason("timeout", f"no end within {options.timeout:g} s: at step {twin.step}")
     code = twin.wait(timeout=30.0)
     if code is None:
-        return 2, f"the program had ended its steps and did not exit within 30 s: at step {twin.step}"
+        message = f"the program had ended its steps and did not exit within 30 s: at step {twin.step}"
+        return 2, Reason("timeout", message)
     if code:
-        return (code if code > 0 else 128 - code), f"the program {ending(code)}"
+        return (code if code > 0 else 128 - code), Reason("crashed", f"the program {ending(code)}")
     if frames == 0:
-        return 0, "no training step was observed"
+        return 0, Reason("no-step", "no training step was observed")
     return 0, None

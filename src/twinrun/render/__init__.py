@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from twinrun.errors import CannotWrite
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from twinrun.findings.finding import Finding
     from twinrun.launch.run import RunResult
     from twinrun.result import CheckResult
+
+    Several = Sequence[tuple[str, CheckResult]]  # with the name of each program
+
+NOTHING_TO_FIX = "hint: nothing was found that can be fixed automatically"
 
 
 def write_result(
@@ -29,25 +33,20 @@ def write_result(
     if html:
         from twinrun.render.html import as_html
 
-        _write(as_html(result), html)
+        write(as_html(result), html)
     if fix_diff:
         from twinrun.render.fixdiff import as_fix_diff
 
-        patch = as_fix_diff(result)
-        if not patch:
-            sys.stderr.write("hint: nothing was found that can be mended safely by a patch\n")
-        _write(patch, output_file)
-        return
-    _write(_rendered(result, output_format, quiet, colour=output_file is None), output_file)
+        text = as_fix_diff(result)
+        if not text:
+            sys.stderr.write(f"{NOTHING_TO_FIX}\n")
+    else:
+        text = rendered([("", result)], output_format, quiet=quiet, colour=output_file is None)
+    write(text, output_file)
 
 
 def write_results(
-    results: Sequence[tuple[str, CheckResult]],
-    *,
-    output_format: str,
-    output_file: str | None,
-    html: str | None,
-    **how: bool,
+    results: Several, *, output_format: str, output_file: str | None, html: str | None, **how: bool
 ) -> None:
     """One result, or those of several named programs together."""
     if output_format == "github":
@@ -56,42 +55,50 @@ def write_results(
         write_summary(results)
     if len(results) == 1:
         write_result(results[0][1], output_format, output_file, html, **how)
-        return
-    from twinrun.render.several import as_one
-
-    _write(
-        as_one(results, output_format, quiet=how.get("quiet", False), colour=output_file is None), output_file
-    )
+    else:
+        quiet = how.get("quiet", False)
+        write(rendered(results, output_format, quiet=quiet, colour=output_file is None), output_file)
 
 
-def _rendered(result: CheckResult, output_format: str, quiet: bool, colour: bool) -> str:
-    if output_format == "json":
-        return json.dumps(result.as_json(), indent=1, default=str) + "\n"
-    if output_format == "github":
-        from twinrun.render.summary import annotation
+def write_run(result: RunResult, output_format: str, output_file: str | None, *, quiet: bool) -> None:
+    from twinrun.render.text import run_as_text
 
-        return annotation("", result) + findings_text(result.findings, output_format)
-    if output_format == "sarif":
-        return findings_text(result.findings, output_format)
+    as_json = output_format == "json"
+    write(json_text(result.as_json()) if as_json else run_as_text(result, quiet=quiet), output_file)
+
+
+def rendered(results: Several, output_format: str, *, quiet: bool, colour: bool) -> str:
+    """One result, or several, in a format. Each format's own file is imported when it is asked for."""
     if output_format == "html":
         from twinrun.render.html import as_html
+        from twinrun.render.several import one_program_only
 
-        return as_html(result)
+        one_program_only(html=len(results) > 1)
+        return as_html(results[0][1])
+    if output_format == "json":
+        from twinrun.render.several import as_document
+
+        return json_text(as_document(results))
     if output_format == "junit":
         from twinrun.render.junit import as_junit
 
-        return as_junit(result)
-    from twinrun.render.text import as_text
+        return as_junit(results)
+    if output_format == "text":
+        from twinrun.render.text import as_text
 
-    return as_text(result, quiet=quiet, colour=colour)
+        texts = [as_text(result, quiet=quiet, colour=colour) for _, result in results]
+        if len(results) == 1:
+            return texts[0]
+        return "\n".join(f"== {name}\n{text}" for (name, _), text in zip(results, texts, strict=True))
+    from twinrun.render.summary import annotation
 
-
-def write_findings(findings: Sequence[Finding], output_format: str, output_file: str | None) -> None:
-    """For the formats that show findings and nothing else."""
-    _write(findings_text(findings, output_format), output_file)
+    verdicts = [annotation(*each) for each in results] if output_format == "github" else []
+    findings = [finding for _, result in results for finding in result.findings]
+    return "".join(verdicts) + findings_text(findings, output_format)
 
 
 def findings_text(findings: Sequence[Finding], output_format: str) -> str:
+    """For the formats that show findings and nothing else."""
     if output_format == "sarif":
         from twinrun.render.sarif import as_sarif
 
@@ -101,21 +108,17 @@ def findings_text(findings: Sequence[Finding], output_format: str) -> str:
     return as_github(findings)
 
 
-def write_run(result: RunResult, output_format: str, output_file: str | None, *, quiet: bool) -> None:
-    if output_format == "json":
-        _write(json.dumps(result.as_json(), indent=1, default=str) + "\n", output_file)
-        return
-    from twinrun.render.text import run_as_text
-
-    _write(run_as_text(result, quiet=quiet), output_file)
+def json_text(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=1, default=str) + "\n"
 
 
-def _write(text: str, file: str | None) -> None:
+def write(text: str, file: str | None) -> None:
+    """To a file, or to stdout where there is none."""
     if file is None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
     try:
-        Path(file).write_text(text)
+        Path(file).write_text(text, encoding="utf-8")
     except OSError as problem:
         raise CannotWrite(f"cannot write {file}: {problem.strerror}", hint="choose another place") from None

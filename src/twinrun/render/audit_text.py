@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import linecache
-from collections.abc import Iterator
-
-from twinrun.audit.result import UNDECIDED, AuditResult
-from twinrun.findings.finding import Finding
-from twinrun.render.text import printable
+from twinrun.render.text import finding_lines, printable
+from twinrun.source_audit.audit_result import UNDECIDED, AuditResult
 
 
 def as_text(result: AuditResult, *, quiet: bool = False) -> str:
     lines: list[str] = []
     if not quiet:
         for finding in result.findings:
-            lines += [*_finding(finding), ""]
+            lines += [*finding_lines(finding), ""]
         for problem in result.problems:
             lines.append(f"not judged: {printable(str(problem))}")
         notes = [note for note in result.notes if result.verdict != UNDECIDED or note != result.reason]
@@ -32,18 +28,3 @@ def _headline(result: AuditResult) -> str:
     found = "no findings" if not count else f"{count} finding{'s' if count > 1 else ''}"
     read = len(result.files)
     return f"{found} in {read} file{'s' if read != 1 else ''} read"
-
-
-def _finding(finding: Finding) -> Iterator[str]:
-    kind = "error" if finding.confirmed else "suspicion"
-    yield f"{kind}[{finding.code}]: {printable(finding.message)}"
-    if finding.place:
-        source = linecache.getline(finding.file or "", finding.line or 0).strip()
-        yield f"  --> {printable(finding.place)}" + (f"   {printable(source)}" if source else "")
-    for line in finding.evidence:
-        yield f"  = {printable(line)}"
-    if finding.fix:
-        first, *rest = printable(finding.fix).splitlines()
-        yield f"  fix: {first}"
-        yield from (f"       {line}" for line in rest)
-    yield f"  see: twinrun explain {finding.code}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
+
+from twinrun.result import Growth
 
 _WIDTH, _HEIGHT = 720, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 12, 36
@@ -31,17 +32,16 @@ class Series:
     points: tuple[tuple[float, float], ...]  # step, distance
 
 
-def series_of(growth: Iterable[dict[str, Any]]) -> list[Series]:
+def series_of(growth: Iterable[Growth]) -> list[Series]:
     """The rows of a result's growth: one line for the tensors, or one for each metric of a band."""
     found: dict[str, list[tuple[float, float]]] = {}
     for row in growth:
-        step, gap = row.get("step"), row.get("max_abs")
-        if isinstance(step, (int, float)) and isinstance(gap, (int, float)) and math.isfinite(gap):
-            found.setdefault(str(row.get("metric") or "largest absolute difference"), []).append((step, gap))
+        if row.max_abs is not None and math.isfinite(row.max_abs):
+            found.setdefault(row.metric or "max abs difference", []).append((row.step, row.max_abs))
     return [Series(name, _thinned(points)) for name, points in list(found.items())[: len(_SERIES)]]
 
 
-def growth_chart(growth: Iterable[dict[str, Any]]) -> Markup | None:
+def growth_chart(growth: Iterable[Growth]) -> Markup | None:
     """None when there are too few points to draw."""
     lines = series_of(growth)
     steps = [step for line in lines for step, _ in line.points]

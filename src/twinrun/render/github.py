@@ -19,10 +19,13 @@ def _command(finding: Finding) -> str:
         where.insert(0, f"file={escaped_property(finding.file)}")
         if finding.line is not None and finding.line >= 1:
             where.insert(1, f"line={finding.line}")
-    text = [finding.message, *finding.evidence]
-    if finding.fix:
-        text.append(f"fix: {finding.fix}")
-    return f"::{kind} {','.join(where)}::{escaped(chr(10).join(text))}\n"
+    return f"::{kind} {','.join(where)}::{escaped(whole_text(finding))}\n"
+
+
+def whole_text(finding: Finding) -> str:
+    """All that a finding has to say, for formats that have one text for it."""
+    fix = [f"fix: {finding.fix}"] if finding.fix else []
+    return "\n".join([finding.message, *finding.evidence, *fix])
 
 
 def escaped(text: str) -> str:

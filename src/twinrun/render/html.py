@@ -1,5 +1,5 @@
-"""The report that opens in a browser: one self-contained file, nothing loaded from anywhere, everything that
-came from a program or a recording escaped."""
+"""The report that opens in a browser: one self-contained file, nothing loaded from anywhere, everything that came from
+a program or a recording escaped."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twinrun import __version__
-from twinrun.compare.frames import Difference
+from twinrun.comparison.frames import Difference
 from twinrun.recording.frame import EVIDENCE, PHASES
 from twinrun.render.chart import growth_chart
 from twinrun.render.excerpt import excerpt
-from twinrun.render.text import headline, printable
+from twinrun.render.text import appeared, headline, printable
 from twinrun.result import CheckResult
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _TEMPLATE = "report.html.j2"
-# What each phase holds, for readers who meet the words for the first time.
+# What each phase holds, for readers who are new to the words.
 _MEANING = {
     "init": "weights before the first step",
     "batch": "the data fed",
@@ -58,20 +58,19 @@ def _shown(value: Any) -> Any:
 
 
 def _view(result: CheckResult) -> dict[str, Any]:
-    first = result.first_difference or result.bits_differ_from
+    first = result.first_difference or result.first_bit_difference
     return {
         "result": result,
         "headline": f"{result.verdict}{headline(result)}",
         "first": first,
         "phases": _phases(first),
-        "distance": first.distance if first else None,
+        "appeared": appeared(first) if first and first.span > 1 else "",
         "chart": growth_chart(result.growth),
-        "growth": [row for row in result.growth if row.get("max_abs") is not None],
+        "growth": [row for row in result.growth if row.max_abs is not None],
         "findings": [
             {"it": each, "source": excerpt(each.file, each.line), "fix": _fix(each.fix)}
             for each in result.findings
         ],
-        "experiments": [_experiment(item) for item in result.experiments],
         "controls": _controls(result.controls),
         "key": _flat(result.environment.get("key")),
         "environment_name": str(result.environment.get("name") or ""),
@@ -89,11 +88,11 @@ def _summary(result: CheckResult) -> list[tuple[str, str]]:
     ]
     if result.varied:
         rows.append(("varied", ", ".join(result.varied)))
-    seconds = result.timing.get("seconds")
-    if isinstance(seconds, (int, float)):
-        rows.append(("took", f"{seconds:.1f} s"))
-    name = result.environment.get("name")
-    if name:
+    if result.reason_kind:
+        rows.append(("reason", result.reason_kind))
+    if "seconds" in result.timing:
+        rows.append(("took", f"{result.timing['seconds']:.1f} s"))
+    if name := result.environment.get("name"):
         rows.append(("environment", str(name)))
     return rows
 
@@ -114,20 +113,8 @@ def _state(rank: int, blamed: int) -> str:
     return "before" if rank < blamed else "here" if rank == blamed else "after"
 
 
-def _experiment(item: dict[str, Any]) -> dict[str, Any]:
-    """What was tried, what came of it, and the command that shows it again."""
-    seconds = item.get("seconds")
-    return {
-        "what": str(item.get("what", "")),
-        "came_out": str(item.get("came_out", "")),
-        "verdict": str(item.get("verdict", "")),
-        "took": f"{seconds:.0f} s" if isinstance(seconds, (int, float)) else "",
-        "command": str(item.get("command") or ""),
-    }
-
-
 def _fix(text: str | None) -> list[tuple[str, str]]:
-    """The lines of a fix: those to take out and to put in are told from the words around them."""
+    """The lines of a fix: those to remove, those to add, and the words around them."""
     kinds = {"- ": "out", "+ ": "in"}
     return [
         (kinds.get(line[:2], "words"), line)
@@ -137,28 +124,24 @@ def _fix(text: str | None) -> list[tuple[str, str]]:
 
 
 def _controls(controls: dict[str, Any]) -> list[dict[str, str]]:
-    rows = []
-    for name, entry in controls.items():
-        if not isinstance(entry, dict):
-            rows.append(
-                {"name": name, "state": _plain(entry), "by": "", "mark": "unknown", "remark": "", "how": ""}
-            )
-        elif entry.get("used", True):
-            place = entry.get("place")
-            by = f"{entry.get('set_by', '')}{f' at {place}' if place else ''}"
-            ok = bool(entry.get("ok"))
-            remark = entry.get("protects") if ok else entry.get("why_not")
-            rows.append(
-                {
-                    "name": name,
-                    "state": _plain(entry.get("state")),
-                    "by": by,
-                    "mark": "ok" if ok else "open",
-                    "remark": str(remark or ""),
-                    "how": "" if ok else str(entry.get("how") or ""),
-                }
-            )
+    rows = [
+        _control(name, entry if isinstance(entry, dict) else {"state": entry})
+        for name, entry in controls.items()
+        if not isinstance(entry, dict) or entry.get("used", True)
+    ]
     return sorted(rows, key=lambda row: row["mark"] == "ok")
+
+
+def _control(name: str, entry: dict[str, Any]) -> dict[str, str]:
+    ok, place = bool(entry.get("ok")), entry.get("place")
+    return {
+        "name": name,
+        "state": _plain(entry.get("state")),
+        "by": f"{entry.get('set_by', '')}{f' at {place}' if place else ''}",
+        "mark": "ok" if ok else "open",
+        "remark": str(entry.get("protects" if ok else "why_not") or ""),
+        "how": "" if ok else str(entry.get("how") or ""),
+    }
 
 
 def _groups(facts: Any) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -12,6 +12,7 @@ from twinrun import __version__
 from twinrun.errors import UnknownCode
 from twinrun.findings.catalogue import lookup
 from twinrun.findings.finding import Finding
+from twinrun.render.github import whole_text
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -47,14 +48,11 @@ def _rule(code: str, name: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, rule: int) -> dict[str, Any]:
-    text = [finding.message, *finding.evidence]
-    if finding.fix:
-        text.append(f"fix: {finding.fix}")
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule,
         "level": "error" if finding.confirmed else "warning",
-        "message": {"text": "\n".join(text)},
+        "message": {"text": whole_text(finding)},
         "properties": {"confirmed": finding.confirmed},
     }
     if finding.file is not None:

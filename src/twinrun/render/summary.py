@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from twinrun.render.github import escaped, escaped_property
-from twinrun.render.text import as_text, printable
+from twinrun.render.text import as_text, headline, printable
 from twinrun.result import DIVERGES, REPEATS, CheckResult
 
 _MARKS = {"repeats": "✅", "diverges": "❌", "undecided": "⚠️"}
@@ -18,16 +18,15 @@ def annotation(name: str, result: CheckResult) -> str:
     if result.verdict == REPEATS:
         return ""
     kind = "error" if result.verdict == DIVERGES else "warning"
-    first = as_text(result, quiet=True, colour=False).splitlines()[0]
-    title = f"twinrun {name or result.program}"
-    return f"::{kind} title={escaped_property(title)}::{escaped(first)}\n"
+    title = escaped_property(f"twinrun {name or result.program}")
+    return f"::{kind} title={title}::{escaped(result.label + headline(result))}\n"
 
 
 def as_markdown(results: Sequence[tuple[str, CheckResult]]) -> str:
     """A table of verdicts, and the whole text of those that do not repeat, folded."""
     lines = ["### Twinrun", "", "| program | verdict | contract | environment |", "|---|---|---|---|"]
     for name, result in results:
-        verdict = f"{_MARKS.get(result.verdict, '')} {result.verdict}"
+        verdict = f"{_MARKS[result.verdict]} {result.verdict}"
         environment = str(result.environment.get("name", ""))
         cells = (name or result.program, verdict, result.contract, environment)
         lines.append("| " + " | ".join(_cell(each) for each in cells) + " |")
@@ -35,15 +34,8 @@ def as_markdown(results: Sequence[tuple[str, CheckResult]]) -> str:
         if result.verdict != REPEATS:
             text = printable(as_text(result, colour=False)).replace("```", "'''")
             title = _cell(name or result.program)
-            lines += [
-                "",
-                f"<details><summary>{title}</summary>",
-                "",
-                "```text",
-                text.rstrip(),
-                "```",
-                "</details>",
-            ]
+            lines += ["", f"<details><summary>{title}</summary>", ""]
+            lines += ["```text", text.rstrip(), "```", "</details>"]
     return "\n".join(lines) + "\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,11 @@ from twinrun.findings.finding import Finding
 from twinrun.result import DIVERGES, REPEATS, CheckResult
 
 if TYPE_CHECKING:
-    from twinrun.compare.frames import Difference
+    from twinrun.comparison.frames import Difference
     from twinrun.launch.run import RunResult
 
 _COLOURS = {"repeats": "32", "diverges": "31", "undecided": "33", "bold": "1", "dim": "2"}
+Paint = Callable[[str, str], str]
 
 
 def as_text(result: CheckResult, *, quiet: bool = False, colour: bool = True) -> str:
@@ -28,19 +29,19 @@ def as_text(result: CheckResult, *, quiet: bool = False, colour: bool = True) ->
 
 def printable(text: str) -> str:
     """Names come from programs and recordings: control characters are shown, never sent to the terminal."""
-    return "".join(char if char.isprintable() or char in "\n\t" else _shown(char) for char in text)
+    return "".join(char if char.isprintable() or char in "\n\t" else _visible(char) for char in text)
 
 
 def inline(text: str) -> str:
-    """The same for what stands in a line of ours: a name cannot begin a line of its own."""
+    """The same inside a line of ours: a name cannot begin a line of its own."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def _shown(char: str) -> str:
+def _visible(char: str) -> str:
     return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 
-def _painter(colour: bool):  # type: ignore[no-untyped-def]
+def _painter(colour: bool) -> Paint:
     on = colour and sys.stdout.isatty() and "NO_COLOR" not in os.environ
     return lambda text, style: f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if on else text
 
@@ -62,61 +63,63 @@ def _where(difference: Difference) -> str:
     return f"{difference.tensor} differs, everything before was equal"
 
 
-def _body(result: CheckResult, paint) -> Iterator[str]:  # type: ignore[no-untyped-def]
-    difference = result.first_difference or (result.bits_differ_from if result.verdict != REPEATS else None)
+def _body(result: CheckResult, paint: Paint) -> Iterator[str]:
+    bits = result.first_bit_difference
+    difference = result.first_difference or (bits if result.verdict != REPEATS else None)
     if difference is not None:
         yield from _measured(difference)
-    if result.verdict == REPEATS and result.bits_differ_from is not None:
-        bits = result.bits_differ_from
+    if result.verdict == REPEATS and bits is not None:
         yield f"  the bits differ from step {bits.step} on ({bits.phase}: {inline(bits.tensor)})"
     yield from _growth(result)
     for finding in result.findings:
         yield ""
-        yield from _finding(finding, paint)
+        yield from finding_lines(finding, paint)
     for experiment in result.experiments:
-        yield f"  tried: {inline(str(experiment.get('what')))}: {experiment.get('came_out')}"
+        yield f"  tried: {inline(experiment.what)}: {inline(experiment.outcome)}"
     for note in result.notes:
         yield f"  note: {inline(note)}"
     if result.varied:
-        yield f"  varied between the twins: {', '.join(result.varied)}"
-    if result.output_tail:
-        yield "  the program's last words:"
-        yield from (f"    {inline(line)}" for line in result.output_tail.splitlines())
+        yield f"  varied between the twins: {inline(', '.join(result.varied))}"
+    yield from _output_tail(result.output_tail)
     if result.recordings:
-        yield paint(f"  recordings: {Path(result.recordings[0]).parent}", "dim")
+        yield paint(f"  recordings: {inline(str(Path(result.recordings[0]).parent))}", "dim")
+
+
+def appeared(difference: Difference) -> str:
+    """Where not every step is compared: the steps in one of which the difference first appeared."""
+    first = difference.step - difference.span + 1
+    return f"compared every {difference.span} steps: the difference first appeared in steps {first}–{difference.step}"
 
 
 def _measured(difference: Difference) -> Iterator[str]:
     if difference.span > 1:
-        yield f"  steps {difference.step - difference.span + 1} to {difference.step} lie between two looks: it arose in one of them"
-    d = difference.distance
-    if d is None:
+        yield f"  {appeared(difference)}"
+    if difference.differing_count is None:
         return
-    parts = [f"{d.count} of {d.size} elements differ"]
-    if d.max_ulp is not None:
-        parts.append(f"by at most {d.max_ulp} ULP")
-    if d.max_abs is not None:
-        parts.append(f"{d.max_abs:.3g} absolutely")
+    parts = [f"{difference.differing_count} of {difference.size} elements differ"]
+    if difference.max_ulp is not None:
+        parts.append(f"by at most {difference.max_ulp} ULP")
+    if difference.max_abs is not None:
+        parts.append(f"max abs difference {difference.max_abs:.3g}")
     yield "  " + ", ".join(parts)
-    if d.first_index is not None and d.first_values is not None:
-        yield f"  first at {list(d.first_index)}: {inline(d.first_values[0])} against {inline(d.first_values[1])}"
-    if d.note:
-        yield f"  {inline(d.note)}"
+    if difference.first_index is not None and difference.first_values is not None:
+        one, other = map(inline, difference.first_values)
+        yield f"  first at {list(difference.first_index)}: {one} against {other}"
+    if difference.note:
+        yield f"  {inline(difference.note)}"
     if difference.others:
         yield f"  {difference.others} more {'tensor differs' if difference.others == 1 else 'tensors differ'} at this step"
 
 
 def _growth(result: CheckResult) -> Iterator[str]:
-    rows = [row for row in result.growth if row.get("max_abs") is not None]
+    rows = [(row.step, row.max_abs) for row in result.growth if row.max_abs is not None]
     if len(rows) > 1:
-        shown = rows[:: max(1, len(rows) // 5)][:5]
-        yield "  distance: " + ", ".join(
-            f"step {row['step']}: {row['max_abs']:.3g}" for row in [*shown, rows[-1]]
-        )
+        some = [*rows[:: max(1, len(rows) // 5)][:5], rows[-1]]
+        yield "  distance: " + ", ".join(f"step {step}: {gap:.3g}" for step, gap in some)
 
 
-def _finding(finding: Finding, paint) -> Iterator[str]:  # type: ignore[no-untyped-def]
-    kind = "error" if finding.confirmed else "suspicion"
+def finding_lines(finding: Finding, paint: Paint = lambda text, _: text) -> Iterator[str]:
+    kind = "error" if finding.confirmed else "likely"
     yield f"{paint(f'{kind}[{inline(finding.code)}]', 'diverges')}: {inline(finding.message)}"
     if finding.place:
         yield f"  --> {inline(finding.place)}{_source(finding)}"
@@ -136,17 +139,19 @@ def _source(finding: Finding) -> str:
     return f"   {inline(blamed[0])}" if blamed and blamed[0] else ""
 
 
+def _output_tail(tail: str | None) -> Iterator[str]:
+    if tail:
+        yield "  last lines of output:"
+        yield from (f"    {inline(line)}" for line in tail.splitlines())
+
+
 def run_as_text(result: RunResult, *, quiet: bool) -> str:
     if quiet:
         return f"{result.recording}\n"
     lines = [f"recorded {result.steps} steps in {result.seconds:.1f} s"]
     if result.reason:
         lines.append(f"  {inline(result.reason)}")
-    lines += [f"  note: {inline(note)}" for note in result.facts.get("notes", [])]
-    if result.output_tail:
-        lines += [
-            "  the program's last words:",
-            *(f"    {inline(line)}" for line in result.output_tail.splitlines()),
-        ]
+    lines += [f"  note: {inline(note)}" for note in result.facts.notes]
+    lines += _output_tail(result.output_tail)
     lines.append(f"recording: {result.recording}")
     return "\n".join(lines) + "\n"

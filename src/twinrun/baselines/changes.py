@@ -1,0 +1,101 @@
+"""What changed between a baseline and a run that differs from it: the environment, the command line, the commits, or
+nothing, where the program does not repeat at all."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from twinrun.baselines.baseline import Baseline, without_installed
+from twinrun.baselines.judgement import first_bits
+from twinrun.baselines.kept_run import KeptRun
+from twinrun.baselines.report import BaselineResult
+from twinrun.environment.difference import NOTHING, Difference, differences
+from twinrun.environment.environment import Environment
+from twinrun.findings import catalogue
+from twinrun.findings.finding import Finding
+
+MOST_COMMITS = 20
+
+
+def explained(
+    result: BaselineResult, baseline: Baseline, run: KeptRun, second: KeptRun | None
+) -> BaselineResult:
+    """The result with what changed since the baseline; `second` is another run, made to see whether the program
+    repeats."""
+    changed = tuple(each for each in between(baseline.environment, run.environment) if each.group != NOTHING)
+    then = commit_of(baseline.environment)
+    commits, unknown = commits_between(then, commit_of(run.environment), Path.cwd())
+    notes = list(result.check.notes)
+    if unknown and then not in (None, "none"):
+        notes.append(f"commits between: {unknown}")
+    findings = (*(each.as_finding() for each in changed), *_other_command(baseline, run))
+    if second is not None:
+        notes.append(_repeats_here(run, second))
+    if not findings:
+        notes.append(
+            "nothing that Twinrun reads changed since the baseline: neither code nor data nor packages"
+        )
+    checked = replace(result.check, findings=findings, notes=tuple(notes))
+    command = f"twinrun baseline accept {run.program} --name {result.name} --reason '…'"
+    return replace(result, check=checked, differences=changed, commits=tuple(commits), commands=(command,))
+
+
+def between(then: Environment, now: Environment) -> list[Difference]:
+    """A baseline does not keep the packages that are merely installed."""
+    return differences(without_installed(then), without_installed(now))
+
+
+def _other_command(baseline: Baseline, run: KeptRun) -> Iterator[Finding]:
+    """The baseline was recorded with other arguments, steps or pins than this run."""
+    for what in ("arguments", "steps", "pin"):
+        then, now = (getattr(side, what) for side in (baseline, run))
+        if then != now:
+            then, now = ((list(each) if what == "arguments" else each) for each in (then, now))
+            message = f"the baseline was recorded with {what} {then}, this run has {now}"
+            yield catalogue.finding("TW506", message, evidence=[f"{what}: {then} against {now}"])
+
+
+def _repeats_here(first: KeptRun, second: KeptRun) -> str:
+    """A second run here and now: other bits than the first mean that the program does not repeat at all."""
+    found, _ = first_bits(first, second)
+    if found is None:
+        return (
+            "a second run here gave the same bits as the first: the program repeats, its result has changed"
+        )
+    where = f"from step {found.step} on ({found.phase}: {found.tensor})"
+    return f"two runs here differ {where}: the program does not repeat; `twinrun check` names the cause"
+
+
+def commit_of(environment: Environment) -> str | None:
+    git = environment.get("code", "git", {})
+    commit = git.get("commit") if isinstance(git, dict) else None
+    return commit if isinstance(commit, str) else None
+
+
+def commits_between(then: str | None, now: str | None, folder: Path) -> tuple[list[str], str | None]:
+    """(`abc1234 subject` lines, newest first; why they are not known). Without any commit between, neither."""
+    if not _is_commit(then) or not _is_commit(now):
+        return [], "the baseline or this run was not made from a commit"
+    if then == now:
+        return [], None
+    command = ["git", "log", "--no-decorate", f"--max-count={MOST_COMMITS + 1}", "--format=%h %s"]
+    try:
+        done = subprocess.run(
+            [*command, f"{then}..{now}"], cwd=folder, capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return [], f"git could not be run: {problem}"
+    if done.returncode != 0:
+        return [], f"the baseline's commit {str(then)[:10]} is not in this clone: fetch the whole history"
+    lines = done.stdout.splitlines()
+    if not lines:
+        return [], f"this run's commit is older than the baseline's ({str(then)[:10]})"
+    return lines[:MOST_COMMITS] + ["… and more"] * (len(lines) > MOST_COMMITS), None
+
+
+def _is_commit(text: str | None) -> bool:
+    return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{7,64}", text) is not None

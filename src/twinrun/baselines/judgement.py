@@ -1,0 +1,177 @@
+"""Compares a run with a kept one under a contract, with the judge that compares twins: at which step and tensor do
+they differ first?"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from twinrun.baselines.kept_run import KeptRun, Row
+from twinrun.comparison.contract import BITWISE, Contract, parse_contract
+from twinrun.comparison.frames import STEP_COUNT, Difference
+from twinrun.comparison.judge import Judge
+from twinrun.recording.digest import digest_array
+from twinrun.recording.dump import Key, write_dump
+from twinrun.recording.frame import Frame, Layout, pack
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, Reason, Verdict
+
+NAMES = ("the baseline", "this run")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict. `bits` is the first difference in bits, whatever the contract; `first` is what breaks it."""
+
+    verdict: Verdict
+    reason: Reason | None = None
+    first: Difference | None = None
+    bits: Difference | None = None
+    steps: int = 0  # compared
+
+
+def judge(then: KeptRun, now: KeptRun, contract: str) -> Judgement:
+    bits, steps = first_bits(then, now)
+    if bits is None:
+        return Judgement(REPEATS, steps=steps)
+    terms = parse_contract(contract)
+    if terms.bitwise:
+        return Judgement(DIVERGES, _reason(bits), bits, bits, steps)
+    found = _bands(terms, then, now) if terms.bands else _numeric(terms, then, now)
+    return replace(found, bits=bits, steps=min(then.last_step, now.last_step))
+
+
+def first_bits(then: KeptRun, now: KeptRun) -> tuple[Difference | None, int]:
+    """The first difference in bits, and the step up to which there is none. Equal chains are equal histories."""
+    pairs = list(_pairs(then, now))
+    equal = 0
+    for number, (a, b) in enumerate(pairs):
+        if a.chain != b.chain:
+            return _located(then, now, pairs[number:], equal), equal
+        equal = a.step
+    return _uneven(then, now), equal
+
+
+def _pairs(then: KeptRun, now: KeptRun) -> Iterator[tuple[Row, Row]]:
+    """The rows that both keep."""
+    others = {row.seq: row for row in now.rows}
+    return ((row, others[row.seq]) for row in then.rows if row.seq in others)
+
+
+def _located(then: KeptRun, now: KeptRun, pairs: list[tuple[Row, Row]], equal: int) -> Difference:
+    """The tensor that differs at the first of these rows, or at the next one whose tensors are kept."""
+    step = pairs[0][0].step
+    span = max(1, step - equal)
+    with tempfile.TemporaryDirectory() as folder:
+        judge = _KeptJudge(BITWISE, folder)
+        for a, b in pairs:
+            frames = [then.frame(a), now.frame(b)]
+            if not all(frame.digests for frame in frames):
+                continue
+            found = judge.look(frames, [_scalars(frame) for frame in frames])
+            if found is not None and a is pairs[0][0]:
+                return msgspec.structs.replace(found, span=max(span, found.span))
+            if found is not None:
+                tensor = f"{found.tensor} (seen at step {a.step}: not every step is kept)"
+                return Difference(step, found.phase, tensor, span)
+    return Difference(step, "weights", "(in a step whose tensors are not kept)", span)
+
+
+def _uneven(then: KeptRun, now: KeptRun) -> Difference | None:
+    if then.frames == now.frames:
+        return None
+    longer = NAMES[0] if then.frames > now.frames else NAMES[1]
+    return Difference(min(then.last_step, now.last_step) + 1, "weights", STEP_COUNT, only_in=longer)
+
+
+def _reason(difference: Difference) -> Reason | None:
+    """The reason, where the difference alone would read as one between twins."""
+    if difference.uneven:
+        shorter = NAMES[1] if difference.only_in == NAMES[0] else NAMES[0]
+        uneven = f"{shorter} ended after step {difference.step - 1}, {difference.only_in} went on"
+        return Reason("uneven", uneven)
+    if difference.only_in is not None:
+        what = f"{difference.tensor} ({difference.phase})"
+        only = f"{what} exists in {difference.only_in} only, at step {difference.step}"
+        return Reason("uneven", only)
+    return None
+
+
+def _bands(contract: Contract, then: KeptRun, now: KeptRun) -> Judgement:
+    """By the last value of each metric: the epoch's where there is one."""
+    judge = Judge(contract, ())
+    names = dict.fromkeys([*then.metrics, *now.metrics])
+    judge.last_values = {name: [then.metrics.get(name), now.metrics.get(name)] for name in names}
+    outside, unknown = judge.bands()
+    if unknown:
+        return Judgement(UNDECIDED, unknown)
+    return Judgement(DIVERGES, outside) if outside else Judgement(REPEATS)
+
+
+def _numeric(contract: Contract, then: KeptRun, now: KeptRun) -> Judgement:
+    """By the losses and metrics of every kept step, then by the kept values of the tensors that the run ended
+    with."""
+    with tempfile.TemporaryDirectory() as folder:
+        judge = _KeptJudge(contract, folder)
+        for a, b in _pairs(then, now):
+            frames = [then.frame(a), now.frame(b)]
+            values = [_scalars(frame) for frame in frames]
+            shared = [{key: each[key] for key in values[0] if key in values[1]} for each in values]
+            steps = [_frame_of(f.step, f.span, each) for f, each in zip(frames, shared, strict=True)]
+            if (found := judge.look(steps, shared)) is not None:
+                return Judgement(DIVERGES, _reason(found), found)
+        if (uneven := _uneven(then, now)) is not None:
+            return Judgement(DIVERGES, _reason(uneven), uneven)
+        if not then.samples or not now.samples:
+            lacking = NAMES[0] if not then.samples else NAMES[1]
+            unknown = f"{lacking} keeps no values of its tensors, which {contract} needs"
+            return Judgement(UNDECIDED, Reason("unmeasured", unknown))
+        ends = [{(each.phase, each.name): each.array() for each in run.samples} for run in (then, now)]
+        found = judge.look([_frame_of(then.last_step, 0, each) for each in ends], ends)
+        return Judgement(DIVERGES, _reason(found), found) if found is not None else Judgement(REPEATS)
+
+
+def _frame_of(step: int, span: int, values: dict[Key, np.ndarray]) -> Frame:
+    layout = Layout(tuple(phase for phase, _ in values), tuple(name for _, name in values))
+    return Frame(step, span, layout, pack([digest_array(array) for array in values.values()]))
+
+
+def _scalars(frame: Frame) -> dict[Key, np.ndarray]:
+    """Losses and metrics are float32 in the program: ULPs are counted in that type."""
+    layout = frame.layout
+    return {
+        (layout.phases[entry], layout.names[entry]): np.array([value], np.float32)
+        for entry, value in frame.values
+    }
+
+
+@dataclass
+class _Side:
+    """A run in the place of a twin: it answers with the values that were kept."""
+
+    name: str
+    folder: Path
+    values: dict[Key, np.ndarray] = field(default_factory=dict)
+
+    def dump(self, entries: list[Key], file: Path) -> Path:
+        kept = self.folder / f"{self.name}.safetensors"
+        write_dump(kept, self.values)
+        return kept
+
+
+class _KeptJudge:
+    """The judge of twins, with two kept runs in their place."""
+
+    def __init__(self, contract: Contract, folder: str) -> None:
+        self._sides = [_Side(name, Path(folder)) for name in NAMES]
+        self._judge = Judge(contract, self._sides)
+
+    def look(self, frames: list[Frame], values: list[dict[Key, np.ndarray]]) -> Difference | None:
+        """What breaks the contract at these frames, of which these values are known."""
+        for side, each in zip(self._sides, values, strict=True):
+            side.values = each
+        return self._judge.first if self._judge.look(frames) else None

@@ -1,0 +1,176 @@
+"""One run as a baseline keeps it: the frames of its steps, thinned, with its metrics and its environment. Baselines
+and the runs that are compared with them are both made of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from twinrun.environment.environment import Environment
+from twinrun.environment.numeric_fingerprint import array_of, sample_of
+from twinrun.errors import BadRecording
+from twinrun.recording.dump import Key
+from twinrun.recording.frame import EVIDENCE, PHASES, Frame, Layout
+from twinrun.recording.manifest import read_manifest
+from twinrun.recording.store import Reader, chain
+
+# Steps that are kept: all of a short run; of a longer one the first half of these one by one, the rest ever
+# further apart. Which ones does not depend on the length, so that runs of different lengths can be compared.
+MOST_ROWS = 96
+_SPREAD = 1.16
+# Digests of single tensors that are kept in all; a row without them still has its chain.
+MOST_DIGESTS = 800
+
+
+class Row(msgspec.Struct, frozen=True, array_like=True):
+    """One frame that is kept. `chain` is a digest of the history up to it, `layout` a number into the run's
+    layouts, `digests` those of the tensors in hexadecimal."""
+
+    seq: int
+    step: int
+    span: int
+    layout: int
+    chain: str
+    digests: str | None = None
+    values: tuple[tuple[int, float], ...] = ()
+
+
+class Sample(msgspec.Struct, frozen=True, array_like=True):
+    """Some values of a tensor that the run ended with, where a contract needs values."""
+
+    phase: str
+    name: str
+    dtype: str
+    data: bytes
+
+    def array(self) -> np.ndarray:
+        return array_of(self.dtype, self.data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptRun:
+    program: str
+    arguments: tuple[str, ...] = ()
+    steps: int | None = None
+    pin: str | None = None
+    environment: Environment
+    frames: int
+    last_step: int
+    metrics: dict[str, float] = field(default_factory=dict)  # the last value of each loss, metric and probe
+    layouts: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()  # phases and names
+    rows: tuple[Row, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    recording: str | None = None
+
+    def frame(self, row: Row) -> Frame:
+        """The frame of a row, as a recording has it. Raises where a row does not fit its layout."""
+        layout = Layout(*self.layouts[row.layout])
+        digests = bytes.fromhex(row.digests or "")
+        sizes = (len(layout.phases), len(digests) // 8 if row.digests else len(layout))
+        if sizes != (len(layout), len(layout)) or not set(layout.phases) <= set(PHASES):
+            raise ValueError(f"step {row.step} does not fit its layout")
+        if any(entry >= len(layout) for entry, _ in row.values):
+            raise ValueError(f"step {row.step} has values of tensors that it does not have")
+        return Frame(row.step, row.span, layout, digests, row.values)
+
+
+def from_recording(folder: Path, **details: Any) -> KeptRun:
+    """A finished recording. One that failed or was cut off does not show where the program ends."""
+    manifest = read_manifest(folder)
+    if manifest.status not in ("ended", "stopped"):
+        raise BadRecording(
+            f"the recording {folder} is not complete (its status is {manifest.status!r})",
+            hint="run the program again and let it finish",
+        )
+    reader = Reader(folder)
+    details |= {
+        "program": manifest.program,
+        "arguments": manifest.arguments,
+        "environment": Environment.from_json(manifest.environment, where=str(folder)),
+        "recording": str(folder),
+    }
+    return _thinned(len(reader), reader.frame, reader.chain_at, reader.frames(), details)
+
+
+def from_frames(frames: list[Frame], **details: Any) -> KeptRun:
+    """Frames that were never on disk."""
+    chains = [bytes(8)]
+    for frame in frames:
+        chains.append(chain(chains[-1], frame.step, frame.span, frame.rollup()))
+    return _thinned(len(frames), frames.__getitem__, chains[1:].__getitem__, frames, details)
+
+
+def kept_steps(count: int) -> list[int]:
+    """Numbers of the frames to keep, the first and the last included."""
+    if count <= MOST_ROWS:
+        return list(range(count))
+    first = MOST_ROWS // 2
+    spread = (int(first * _SPREAD**power) for power in itertools.count())
+    return sorted({*range(first), *itertools.takewhile(lambda seq: seq < count, spread), count - 1})
+
+
+def _thinned(
+    count: int,
+    frame_at: Callable[[int], Frame],
+    chain_at: Callable[[int], bytes],
+    frames: Iterable[Frame],
+    details: dict[str, Any],
+) -> KeptRun:
+    if count == 0:
+        raise BadRecording(
+            "no training step was observed, so there is nothing to keep or compare",
+            hint="`twinrun check` reports what was observed of the program",
+        )
+    layouts: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
+    rows, left = [], MOST_DIGESTS
+    for seq in kept_steps(count):
+        frame = frame_at(seq)
+        frame = _part_of(
+            frame, [e for e in range(len(frame.layout)) if frame.layout.phases[e] not in EVIDENCE]
+        )
+        layout = layouts.setdefault((frame.layout.phases, frame.layout.names), len(layouts))
+        # The final state is the most telling, and is kept in any case.
+        whole = frame.digests and (len(frame.layout) <= left or seq == count - 1)
+        left -= len(frame.layout) if whole else 0
+        digests = frame.digests.hex() if whole else None
+        rows.append(Row(seq, frame.step, frame.span, layout, chain_at(seq).hex(), digests, frame.values))
+    metrics = {frame.layout.names[entry]: value for frame in frames for entry, value in frame.values}
+    return KeptRun(
+        frames=count,
+        last_step=rows[-1].step,
+        metrics=metrics,
+        layouts=tuple(layouts),
+        rows=tuple(rows),
+        **details,
+    )
+
+
+def _part_of(frame: Frame, entries: list[int]) -> Frame:
+    """The frame with these of its entries only."""
+    layout = frame.layout
+    new = {entry: number for number, entry in enumerate(entries)}
+    return Frame(
+        frame.step,
+        frame.span,
+        Layout(tuple(layout.phases[e] for e in entries), tuple(layout.names[e] for e in entries)),
+        b"".join(frame.digest(e) for e in entries),
+        tuple((new[entry], value) for entry, value in frame.values if entry in new),
+    )
+
+
+def samples_of(tensors: Mapping[Key, Any], in_all: int = 2048) -> tuple[Sample, ...]:
+    """A few values of each tensor, so that all of them fit into a small file. Strings have no values to
+    compare."""
+    arrays = {key: np.asarray(value) for key, value in tensors.items()}
+    numeric = {key: array for key, array in arrays.items() if array.dtype.kind not in "OSU"}
+    most = min(64, max(4, in_all // max(1, len(numeric))))
+    return tuple(
+        Sample(phase, name, str(array.dtype), sample_of(array, most).tobytes())
+        for (phase, name), array in numeric.items()
+    )

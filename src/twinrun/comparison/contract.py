@@ -1,0 +1,137 @@
+"""The contract: how equal is equal. `bitwise`, `ulp=N`, `rtol=…,atol=…`, or metric bands such as
+`band=loss:1e-3,accuracy:0.5%`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinrun.comparison.ulp import is_float, ulp_distance, widened
+from twinrun.errors import UsageError
+
+_HINT = "write bitwise, ulp=4, rtol=1e-5,atol=1e-8, or band=loss:1e-3,accuracy:0.5%"
+
+
+@dataclass(frozen=True)
+class Band:
+    metric: str
+    width: float
+    relative: bool
+
+    def holds(self, a: float, b: float) -> bool:
+        if a == b or (math.isnan(a) and math.isnan(b)):
+            return True
+        # Relative to the larger of the two, so that the order of the twins does not matter.
+        allowed = self.width * max(abs(a), abs(b)) if self.relative else self.width
+        return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= allowed
+
+    def __str__(self) -> str:
+        return f"{self.metric}:{self.width * 100:g}%" if self.relative else f"{self.metric}:{self.width:g}"
+
+
+@dataclass(frozen=True)
+class Contract:
+    text: str
+    ulp: int | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    bands: tuple[Band, ...] = ()
+
+    @property
+    def bitwise(self) -> bool:
+        return not self.bands and not self.numeric
+
+    @property
+    def numeric(self) -> bool:
+        """Needs the values of tensors whose digests differ."""
+        return self.ulp is not None or self.rtol is not None or self.atol is not None
+
+    def holds(self, a: np.ndarray, b: np.ndarray) -> bool:
+        """Whether two tensors are equal enough. What cannot be measured must be equal bit for bit."""
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        if not is_float(a.dtype):
+            if a.dtype.kind == "c" and (self.rtol is not None or self.atol is not None):
+                return self._close(a.astype(np.complex128), b.astype(np.complex128))
+            return a.tobytes() == b.tobytes() if a.dtype.kind != "O" else bool((a == b).all())
+        if self.ulp is not None:
+            return a.dtype.itemsize in (2, 4, 8) and (
+                a.size == 0 or int(ulp_distance(a, b).max()) <= self.ulp
+            )
+        if self.rtol is None and self.atol is None:
+            return a.tobytes() == b.tobytes()
+        return self._close(widened(a), widened(b))
+
+    def _close(self, a: np.ndarray, b: np.ndarray) -> bool:
+        """Relative to the larger of the two (np.allclose measures by its second argument), so that the order of the
+        twins does not matter. Infinities and NaNs are close to nothing but themselves."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            allowed = (self.atol or 0.0) + (self.rtol or 0.0) * np.maximum(np.abs(a), np.abs(b))
+            near = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= allowed)
+        return bool((near | (a == b) | (np.isnan(a) & np.isnan(b))).all())
+
+    def __str__(self) -> str:
+        return self.text
+
+
+BITWISE = Contract("bitwise")
+
+
+def parse_contract(text: str) -> Contract:
+    text = text.strip()
+    if text in ("", "bitwise"):
+        return BITWISE
+    ulp: int | None = None
+    tolerances: dict[str, float] = {}
+    bands: list[Band] = []
+    in_band = False
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        if not equals and in_band:
+            bands.append(_band(part.strip()))
+        elif name == "band":
+            in_band = True
+            bands.append(_band(value))
+        elif name == "ulp" and ulp is None:
+            in_band, ulp = False, _whole(value)
+        elif name in ("rtol", "atol") and name not in tolerances:
+            in_band, tolerances[name] = False, _number(value)
+        else:
+            raise UsageError(f"unknown contract {text!r}", hint=_HINT)
+    if bands and (ulp is not None or tolerances):
+        raise UsageError(
+            "a contract is either about tensors (ulp, rtol, atol) or about metrics (band)", hint=_HINT
+        )
+    if ulp is not None and tolerances:
+        raise UsageError("give ulp or rtol/atol, not both", hint=_HINT)
+    return Contract(text, ulp, tolerances.get("rtol"), tolerances.get("atol"), tuple(bands))
+
+
+def _band(text: str) -> Band:
+    metric, colon, width = text.rpartition(":")
+    if not colon or not metric:
+        raise UsageError(f"a band is metric:width, not {text!r}", hint=_HINT)
+    relative = width.endswith("%")
+    return Band(metric, _number(width.removesuffix("%")) / (100 if relative else 1), relative)
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is not a number", hint=_HINT) from None
+    if not math.isfinite(value) or value < 0:
+        raise UsageError(f"a tolerance must be a finite number of at least 0, not {text}", hint=_HINT)
+    return value
+
+
+def _whole(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise UsageError(f"ulp takes a whole number, not {text!r}", hint=_HINT) from None
+    if value < 0:
+        raise UsageError("ulp takes a number of at least 0", hint=_HINT)
+    return value

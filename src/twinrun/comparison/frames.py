@@ -1,0 +1,104 @@
+"""Two frames of the same step: which tensors differ, in the order in which they should be blamed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from twinrun.recording.frame import EVIDENCE, PHASES, Frame
+
+if TYPE_CHECKING:
+    from twinrun.comparison.tensors import Distance
+
+STEP_COUNT = "step count"  # stands for a tensor where one twin took steps that the other did not
+
+
+class Difference(Struct, frozen=True):
+    """A place where two twins part. `only_in` names the twin that alone has the tensor; `span` is more than one
+    where only every so many steps are compared: the difference first appeared in one of the last `span` steps.
+    From `differing` on it is measured, and None where the values could not be had."""
+
+    step: int
+    phase: str
+    tensor: str
+    span: int = 1
+    only_in: str | None = None
+    worker: int = 0
+    others: int = 0  # further tensors that differ at the same step
+    differing: float | None = None  # share of the elements
+    differing_count: int | None = None
+    size: int | None = None
+    max_ulp: int | None = None
+    max_abs: float | None = None
+    first_index: tuple[int, ...] | None = None
+    first_values: tuple[str, str] | None = None
+    note: str | None = None
+
+    @property
+    def judged(self) -> bool:
+        return self.phase not in EVIDENCE
+
+    @property
+    def uneven(self) -> bool:
+        """One twin has come to its end, and the one that this names has not."""
+        return self.tensor == STEP_COUNT and self.only_in is not None
+
+    def measured(self, found: Distance | None) -> Difference:
+        if found is None:
+            return self
+        return replace(
+            self,
+            differing=found.differing,
+            differing_count=found.count,
+            size=found.size,
+            max_ulp=found.max_ulp,
+            max_abs=found.max_abs,
+            first_index=found.first_index,
+            first_values=found.first_values,
+            note=found.note,
+        )
+
+
+def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list[Difference]:
+    """Every tensor that differs, first to blame first. Frames are aligned by phase and name, never by position."""
+    if a.key == b.key:
+        return []
+    if a.is_end != b.is_end or a.step != b.step:
+        return _out_of_line(a, b, names)
+    found: list[Difference] = []
+    step, span = a.step, max(a.span, b.span)
+    places = b.layout.places
+    for entry in a.layout.by_rank:
+        phase, name = a.layout.phases[entry], a.layout.names[entry]
+        other = places.get((phase, name))
+        if other is None:
+            found.append(Difference(step, phase, name, span, only_in=names[0]))
+        elif a.digest(entry) != b.digest(other):
+            found.append(Difference(step, phase, name, span))
+    for entry in b.layout.by_rank:
+        phase, name = b.layout.phases[entry], b.layout.names[entry]
+        if (phase, name) not in a.layout.places:
+            found.append(Difference(step, phase, name, span, only_in=names[1]))
+    if not found and a.span != b.span:
+        found.append(Difference(step, "weights", STEP_COUNT, span))
+    found.sort(key=lambda difference: PHASES.index(difference.phase))
+    return found
+
+
+def _out_of_line(a: Frame, b: Frame, names: tuple[str, str]) -> list[Difference]:
+    """Frames of different moments are not held against each other tensor by tensor: what one twin alone went through
+    is what sets them apart."""
+    if a.is_end != b.is_end:
+        on, name = (b, names[1]) if a.is_end else (a, names[0])
+        return [Difference(on.step, "weights", STEP_COUNT, on.span, only_in=name)]
+    early, name = (a, names[0]) if a.step < b.step else (b, names[1])
+    entries = [(early.layout.phases[entry], early.layout.names[entry]) for entry in early.layout.by_rank]
+    return [Difference(early.step, phase, tensor, early.span, only_in=name) for phase, tensor in entries]
+
+
+def first_to_blame(found: list[Difference]) -> Difference | None:
+    """The first difference that counts, with the number of further ones that do. None when all is mere evidence."""
+    judged = [difference for difference in found if difference.judged]
+    return replace(judged[0], others=len(judged) - 1) if judged else None

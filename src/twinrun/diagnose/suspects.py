@@ -1,0 +1,24 @@
+"""From evidence to suspects: what the sources suspect, best supported first. Whether a suspect is the cause is for an
+experiment to say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from twinrun.protocol.evidence import Evidence
+from twinrun.protocol.registry import frameworks, sources
+from twinrun.protocol.suspect import Suspect
+
+_SEED_BONUS = 10  # a seed was set to something that differs: its value came from a source like this
+
+
+def suspects(evidence: Evidence) -> list[Suspect]:
+    seeds_differ = bool(evidence.differing_seeds())
+    of_frameworks = {source.name for framework in frameworks() for source in framework.sources}
+    found = []
+    # Of equal rank, what a framework draws is tried before what Python itself does.
+    for source in sorted(sources(), key=lambda source: source.name not in of_frameworks):
+        bonus = _SEED_BONUS if seeds_differ and source.makes_seeds else 0
+        for suspect in source.suspects(evidence):
+            found.append(replace(suspect, rank=suspect.weight.at(evidence.phase) + bonus))
+    return sorted(found, key=lambda suspect: -suspect.rank)

@@ -1,0 +1,165 @@
+"""The user's own files: the commit, and digests of the source files that the program imported and of the data
+files that it read. Which data files those were comes from the recorder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import xxhash
+
+from twinrun.environment.environment import UNREAD
+from twinrun.environment.secrets import strip_url
+
+# Untracked files are left out: those that matter were imported, and have a digest of their own.
+_GIT = {
+    "status": "git --no-optional-locks status --porcelain=v2 --branch --untracked-files=no",
+    "remote": "git config --get remote.origin.url",
+}
+WHOLE = 32 << 20  # a data file up to this size is read whole …
+BUDGET = 192 << 20  # … until this much has been read in all, about 0.1 s from the page cache
+SAMPLES = 64
+SAMPLE = 16 << 10
+MOST_FILES = 2000
+
+
+class GitState:
+    """Runs git in the background, while the rest of the environment is read."""
+
+    def __init__(self, folder: Path, patience: float = 2.0) -> None:
+        self._patience = patience
+        self._processes: dict[str, subprocess.Popen[str] | str] = {}
+        for question, command in _GIT.items():
+            try:
+                self._processes[question] = subprocess.Popen(
+                    command.split(),
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                )
+            except OSError as problem:
+                self._processes[question] = f"{UNREAD}{problem.strerror or problem}"
+
+    def read(self) -> dict[str, Any]:
+        status, failure = self._answer("status")
+        if failure:
+            return {"commit": failure}
+        if status is None:
+            return {"commit": "none"}  # not a repository, which is fine
+        lines = status.splitlines()
+        headers = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# ") and " " in line[2:])
+        state: dict[str, Any] = {
+            "commit": headers.get("branch.oid", "none").removeprefix("(initial)") or "none",
+            "dirty": any(not line.startswith("#") for line in lines),
+        }
+        remote, _ = self._answer("remote")
+        if remote and remote.strip():
+            state["remote"] = strip_url(remote.strip())
+        return state
+
+    def _answer(self, question: str) -> tuple[str | None, str | None]:
+        process = self._processes[question]
+        if isinstance(process, str):
+            return None, process
+        try:
+            output, _ = process.communicate(timeout=self._patience)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return None, f"{UNREAD}git did not answer within {self._patience:g} s"
+        return (output if process.returncode == 0 else None), None
+
+
+def read_code(base: Path, git: GitState) -> dict[str, Any]:
+    sources = read_sources(base)
+    lines = "".join(f"{path}\0{digest}\n" for path, digest in sources.items())
+    return {"git": git.read(), "sources": sources, "digest": xxhash.xxh3_64(lines.encode()).hexdigest()}
+
+
+def read_sources(base: Path, modules: Iterable[ModuleType] | None = None) -> dict[str, str]:
+    """Path and digest of the imported source files that are neither installed, nor Python's, nor Twinrun's."""
+    outside = _foreign_folders()
+    digests: dict[str, str] = {}
+    for module in list(sys.modules.values()) if modules is None else modules:
+        name = file_of(module)
+        if name is None or not name.endswith((".py", ".so", ".pyd")):
+            continue
+        if any(name.startswith(folder) for folder in outside):
+            continue
+        path = Path(name).resolve()
+        if any(str(path).startswith(folder) for folder in outside):
+            continue
+        digests[_relative(path, base)] = _digest(path)
+    return dict(sorted(digests.items()))
+
+
+def file_of(module: ModuleType | None) -> str | None:
+    """A module's file. Python removes `__file__` from the program's own module before exit handlers run: its
+    loader still has it."""
+    name = getattr(module, "__file__", None) or getattr(getattr(module, "__loader__", None), "path", None)
+    return name if isinstance(name, str) else None
+
+
+def read_data(paths: Iterable[Path | str], base: Path) -> dict[str, Any]:
+    """`{path: {"bytes": …, "digest": …, "sampled": bool}}`; a sampled digest covers the size and evenly
+    spread pieces."""
+    found: dict[str, Any] = {}
+    spent = 0
+    for path in sorted({Path(given) for given in paths}):
+        if len(found) >= MOST_FILES:
+            found["…"] = {"digest": f"{UNREAD}more than {MOST_FILES} files"}
+            break
+        try:
+            if not path.is_file():
+                continue
+            size = path.stat().st_size
+            whole = size <= WHOLE and spent + size <= BUDGET
+            digest = _digest(path) if whole else _sampled(path, size)
+            spent += size if whole else min(size, SAMPLES * SAMPLE)
+            entry: dict[str, Any] = {"bytes": size, "digest": digest, "sampled": not whole}
+        except OSError as problem:
+            entry = {"digest": f"{UNREAD}{problem.strerror or problem}"}
+        found[_relative(path.resolve(), base)] = entry
+    return found
+
+
+def _digest(path: Path) -> str:
+    digest = xxhash.xxh3_64()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _sampled(path: Path, size: int) -> str:
+    digest = xxhash.xxh3_64(str(size).encode())
+    with path.open("rb") as file:
+        for piece in range(SAMPLES):
+            file.seek((size - SAMPLE) * piece // (SAMPLES - 1) if size > SAMPLE else 0)
+            digest.update(file.read(SAMPLE))
+    return digest.hexdigest()
+
+
+def _foreign_folders() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders |= {str(Path(folder).resolve()) for folder in folders}
+    folders |= {entry for entry in sys.path if entry.rstrip("/").endswith(("site-packages", "dist-packages"))}
+    folders.add(str(Path(__file__).resolve().parents[1]))
+    return tuple(folder.rstrip("/") + "/" for folder in folders if folder)
+
+
+def _relative(path: Path, base: Path) -> str:
+    """Relative to where the program is, so that two checkouts of one commit agree and no home folder is
+    written down."""
+    try:
+        return path.relative_to(base).as_posix()
+    except ValueError:
+        return f"…/{path.parent.name}/{path.name}"

@@ -1,0 +1,34 @@
+"""Keras 3 on its TensorFlow backend: fit, train_on_batch, optimizers, and names for variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from twinrun.frameworks.keras.patches import POINTS
+from twinrun.frameworks.keras.sources import SOURCES
+from twinrun.frameworks.protocol import Framework
+from twinrun.protocol.point import Point
+
+if TYPE_CHECKING:
+    from twinrun.twin.recorder import Recorder
+
+SHUFFLERS = ("split_dataset", "dataset_from_directory", "dataset_from_array")
+
+
+class Keras(Framework):
+    name = "Keras"
+    module = "keras"
+    sources = SOURCES
+    points = POINTS
+    packages = ("keras",)
+    shufflers = SHUFFLERS
+
+    def attach(self, recorder: Recorder) -> Sequence[Point]:
+        import keras
+
+        backend = keras.backend.backend()
+        if backend == "tensorflow":
+            return self.points
+        recorder.note(f"Keras runs on {backend}; only its TensorFlow backend is watched")
+        return ()

@@ -1,0 +1,338 @@
+"""The default seeds of Keras 3 and tf_keras. Both take them from Python's `random`, in the order in which layers are made;
+pinned, each layer gets one derived from its own name, so that a layer more does not move the others. As soon as the
+program seeds Python's `random` itself, Keras takes them from there again."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+from twinrun.frameworks.keras.sources.points import keras_point
+from twinrun.protocol import seeds
+from twinrun.protocol.control import Control, Reading, Undo
+from twinrun.protocol.event import Event
+from twinrun.protocol.evidence import Evidence
+from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.suspect import Weight
+from twinrun.sources.stream import StreamSource
+from twinrun.twin.callers import Caller, caller, conventions, is_users
+from twinrun.twin.pins import Pins
+from twinrun.twin.session import current
+
+# The name under which Keras keeps the generator of keras.random.
+_SHARED = "global_seed_generator"
+
+# What is seen
+
+
+def _state_draw(session: Any, original: Any) -> Any:
+    def next(self: Any, ordered: bool = True) -> Any:
+        session.log.record("keras-seeds", "draw-state", caller(), "a Keras seed generator")
+        return original(self, ordered)
+
+    return next
+
+
+_made: weakref.WeakKeyDictionary[Any, Caller] = weakref.WeakKeyDictionary()
+
+
+def _layer_made(session: Any, original: Any) -> Any:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        who = caller()
+        if who is not None:
+            _made[self] = who
+        original(self, *args, **kwargs)
+
+    return __init__
+
+
+def _where_made(who: Caller) -> Caller:
+    """The line that made the tf_keras layer for which this is drawn. A layer draws its weights when it is first called,
+    which may be far away; what the user would seed, and looks for, is the line that made it."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        if frame.f_code.co_name == "build":
+            made = _made.get(frame.f_locals.get("self"))
+            if made is not None:
+                return replace(who, file=made.file, line=made.line, function=made.function)
+        frame = frame.f_back
+    return who
+
+
+# Default seeds derived by layer, while pinned
+
+
+def _keras_default_seed(session: Any, original: Any) -> Any:
+    """`make_default_seed` draws from Python's random: whatever else the program draws there, and every layer made
+    before, moves it."""
+    from keras.src.initializers.initializer import Initializer
+    from keras.src.layers.layer import Layer
+
+    def make_default_seed() -> int:
+        if not _derives(session.pins, "keras-seed"):
+            return int(original())
+        return _derived(session.pins, "keras", Layer, Initializer)
+
+    return make_default_seed
+
+
+def _tf_keras_default_seed(session: Any, original: Any) -> Any:
+    """Around `get_random_seed()` and `RandomGenerator._create_seed(seed)`, which ask when a layer is first used."""
+    from tf_keras.src.engine.base_layer import Layer
+    from tf_keras.src.initializers.initializers import Initializer
+
+    def default_seed(*args: Any) -> Any:
+        given = args[1] if len(args) > 1 else None
+        if given is not None or not _derives(session.pins, "tf-keras-seed") or _tf_keras_stream() is not None:
+            return original(*args)
+        return _derived(session.pins, "tf_keras", Layer, Initializer)
+
+    return default_seed
+
+
+def _derives(pins: Pins, control: str) -> bool:
+    seeding = pins.seedings.get("python-random")
+    by_program = seeding is not None and seeding.by == "program"
+    return pins.request is not None and pins.request.wants(control) and not by_program
+
+
+def _derived(pins: Pins, framework: str, layer_kind: type, initializer_kind: type) -> int:
+    assert pins.request is not None
+    purpose, owner = _who_asks(layer_kind, initializer_kind)
+    # The same name may ask again: a layer with two initialisers, or a model that is built twice.
+    turn = pins.turn(f"{framework}\n{purpose}\n{owner}")
+    return seeds.keras_seed(pins.request.seed, f"{framework} {purpose}", owner, turn)
+
+
+def _who_asks(layer_kind: type, initializer_kind: type) -> tuple[str, str]:
+    """The nearest layer up the stack, and what it wants the seed for."""
+    purpose, owner = "keras.random", "global"
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        thing = frame.f_locals.get("self")
+        if isinstance(thing, initializer_kind) and purpose == "keras.random":
+            purpose, owner = "weights", type(thing).__name__
+        elif isinstance(thing, layer_kind):
+            if purpose == "keras.random":
+                purpose = "augmentation" if _is_augmentation(thing) else "dropout"
+            return purpose, _name_of(thing)
+        frame = frame.f_back
+    return purpose, owner
+
+
+def _is_augmentation(layer: Any) -> bool:
+    return any("preprocessing" in kind.__module__ for kind in type(layer).__mro__)
+
+
+def _name_of(layer: Any) -> str:
+    """A layer's name, even while it is still being made."""
+    own: dict[str, Any] = vars(layer)
+    for attribute in ("name", "_name"):
+        if isinstance(own.get(attribute), str):
+            return str(own[attribute])
+    return type(layer).__name__
+
+
+# Controls
+
+
+def _apply_keras(request: PinRequest) -> Undo:
+    from keras.src.backend.common import global_state
+
+    before = global_state.get_global_attribute(_SHARED)
+    # Made again, from a derived seed, when keras.random is next used without one.
+    global_state.set_global_attribute(_SHARED, None)
+
+    def undo() -> None:
+        global_state.set_global_attribute(_SHARED, before)
+
+    return undo
+
+
+def _read_keras(request: PinRequest | None) -> Reading:
+    from keras.src.backend.common import global_state
+    from keras.src.random import seed_generator
+
+    generator = global_state.get_global_attribute(_SHARED)
+    shared = None if generator is None else [int(word) for word in generator.state.numpy()]
+    state = {"keras_random": shared or "not used"}
+    return _read("keras-seed", "keras", seed_generator.make_default_seed, state)
+
+
+def _tf_keras_stream() -> Any:
+    """The stream that tf_keras.utils.set_random_seed makes, and nothing else."""
+    from tf_keras.src import backend
+
+    return getattr(backend._SEED_GENERATOR, "generator", None)
+
+
+def _apply_tf_keras(request: PinRequest) -> Undo:
+    from tf_keras.src import backend
+
+    before = _tf_keras_stream()
+    backend._SEED_GENERATOR.generator = None
+
+    def undo() -> None:
+        backend._SEED_GENERATOR.generator = before
+
+    return undo
+
+
+def _read_tf_keras(request: PinRequest | None) -> Reading:
+    from tf_keras.src import backend
+
+    if _tf_keras_stream() is not None:
+        seeding = current().pins.seedings.get("python-random")
+        state = {"seed": "unknown" if seeding is None else seeding.value}
+        return Reading(state, "program", True, None, seeding.place if seeding else None)
+    return _read("tf-keras-seed", "tf_keras", backend.RandomGenerator._create_seed, {})
+
+
+def _read(control: str, framework: str, default_seed: Any, more: dict[str, Any]) -> Reading:
+    pins = current().pins
+    seeding = pins.seedings.get("python-random")
+    if seeding is not None and seeding.by == "program":
+        if seeding.value is None and not seeding.restored:
+            why = "default seeds come from Python's random, which the program seeded from fresh entropy"
+            return Reading({"seed": "fresh entropy", **more}, "program", False, why, seeding.place)
+        shown = seeding.value if isinstance(seeding.value, int) else repr(seeding.value)
+        return Reading({"seed": shown, **more}, "program", True, None, seeding.place)
+    if control in pins.applied:
+        if getattr(default_seed, "__globals__", None) is not globals():
+            why = "the program replaced Keras' default seeds"
+            return Reading({"seed": "replaced", **more}, "program", False, why)
+        given = sum(turns for key, turns in pins.turns.items() if key.startswith(f"{framework}\n"))
+        seed = pins.applied[control]["seed"]
+        return Reading({"seed": seed, "derived": "by layer", "given": given, **more}, "twinrun", True)
+    if seeding is not None:
+        return Reading({"seed": seeding.value, "derived": "from Python's random", **more}, seeding.by, True)
+    why = "default seeds come from Python's random, which is not seeded"
+    return Reading({"seed": "not set", **more}, "default", False, why)
+
+
+def _wanted(request: PinRequest) -> dict[str, Any]:
+    return {"seed": request.seed, "derived": "by layer"}
+
+
+_KERAS = Control(
+    name="keras-seed",
+    protects="Keras 3 initialisers, dropout, augmentation layers and keras.random without a seed",
+    moment="before a model or dataset is built",
+    how="keras.utils.set_random_seed(42) right after the imports",
+    wanted=_wanted,
+    apply=_apply_keras,
+    read=_read_keras,
+    module="keras",
+    points=(
+        keras_point(
+            "random.seed_generator:make_default_seed",
+            _keras_default_seed,
+            "to derive default seeds by layer",
+            "pin",
+            everywhere=True,
+        ),
+    ),
+)
+_TF_KERAS = Control(
+    name="tf-keras-seed",
+    protects="tf_keras (Keras 2) initialisers and layers without a seed",
+    moment="before a model or dataset is built",
+    how="tf_keras.utils.set_random_seed(42) right after the imports",
+    wanted=_wanted,
+    apply=_apply_tf_keras,
+    read=_read_tf_keras,
+    module="tf_keras",
+    points=tuple(
+        keras_point(
+            place,
+            _tf_keras_default_seed,
+            "to derive default seeds by layer",
+            "pin",
+            package="tf_keras",
+            everywhere=True,
+        )
+        for place in ("backend:RandomGenerator._create_seed", "utils.tf_utils:get_random_seed")
+    ),
+)
+
+
+class KerasSeeds(StreamSource):
+    name = "keras-seeds"
+    codes = ("TW105",)
+    claims = {"python-random": ("keras", "tf_keras")}  # noqa: RUF012
+    stream = "python-random"
+    title = "Python's random"
+    code = "TW105"
+    draw_action = "take"
+    actions = ("take",)
+    narrows = False
+    weight = Weight(init=10, batch=5, later=9)
+    controls = (_KERAS, _TF_KERAS)
+    points = (
+        keras_point(
+            "random.seed_generator:SeedGenerator.next",
+            _state_draw,
+            "random layers draw from the state of a seed generator: in a parallel map they race for it",
+        ),
+        keras_point(
+            "engine.base_layer:Layer.__init__",
+            _layer_made,
+            "the line that made a layer is to blame for weights drawn when it is first called",
+            package="tf_keras",
+        ),
+    )
+
+    def start(self, session: Any) -> None:
+        conventions.blames["tf_keras"] = _where_made
+
+    def is_own(self, event: Event) -> bool:
+        return True
+
+    def message(self, code: str, event: Event) -> str:
+        return "Keras took a default seed from Python's random, which is not seeded"
+
+    def weight_for(self, evidence: Evidence) -> Weight:
+        return self.weight.plus(3) if evidence.streams else self.weight
+
+    def used_before(self) -> list[str]:
+        """Layers that took a default seed, by name."""
+        drew: list[tuple[type, Callable[[Any], bool]]] = []
+        layers: list[type] = []
+        if "keras" in sys.modules:
+            import keras
+            from keras.src.initializers.random_initializers import RandomInitializer
+
+            drew.append((RandomInitializer, lambda thing: thing._init_seed is None))
+            drew.append((keras.random.SeedGenerator, lambda thing: thing._initial_seed is None))
+            layers.append(keras.layers.Layer)
+        if "tf_keras" in sys.modules:
+            import tf_keras
+            from tf_keras.src.backend import RandomGenerator
+
+            drew.append((RandomGenerator, lambda thing: thing._built and thing._generator is not None))
+            layers.append(tf_keras.layers.Layer)
+        everything = gc.get_objects() if layers else []
+        unseeded = {
+            id(thing)
+            for thing in everything
+            for kind, test in drew
+            if isinstance(thing, kind) and _safely(test, thing)
+        }
+        return sorted(
+            f"layer {_name_of(layer)} ({type(layer).__name__})"
+            for layer in everything
+            if isinstance(layer, tuple(layers))
+            and any(id(value) in unseeded for value in vars(layer).values())
+        )
+
+
+def _safely(test: Callable[[Any], bool], thing: Any) -> bool:
+    try:
+        return test(thing)
+    except Exception:
+        return False

@@ -1,0 +1,103 @@
+"""Keras' loaders: the workers of a PyDataset, which race for one random stream."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from twinrun.frameworks.keras.sources.points import keras_point
+from twinrun.protocol.event import Event, relative
+from twinrun.protocol.evidence import Evidence, one
+from twinrun.protocol.intervention import Freeze, Stress
+from twinrun.protocol.source import SecondLook, Source
+from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.twin.callers import Caller, caller, conventions, is_users
+
+# Files by which Keras and tf_keras call the user's loaders and generators.
+_CONTEXTS = {
+    "trainers/data_adapters/py_dataset_adapter": "loader",
+    "src/utils/data_utils": "loader",
+    "trainers/data_adapters/generator_data_adapter": "generator",
+}
+
+
+class Workers(msgspec.Struct, frozen=True):
+    count: int = 1
+
+
+def _adapter(session: Any, original: Any) -> Any:
+    def __init__(self: Any, x: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        workers = int(getattr(x, "workers", 1))
+        if workers > 1 or getattr(x, "use_multiprocessing", False):
+            who = _user_method(x) or caller()
+            if session.log.frozen("loaders", "start", who) is not None:
+                x._workers, x._use_multiprocessing = 1, False
+            session.log.record("loaders", "start", who, type(x).__name__, detail=Workers(workers))
+        original(self, x, *args, **kwargs)
+
+    return __init__
+
+
+def _user_method(loader: Any) -> Caller | None:
+    """The user's `__getitem__`, which every worker runs."""
+    method = getattr(type(loader), "__getitem__", None)
+    code = getattr(inspect.unwrap(method), "__code__", None) if method else None
+    if code is None or not is_users(code.co_filename):
+        return None
+    return Caller(code.co_filename, code.co_firstlineno, code.co_name, context="loader")
+
+
+class Loaders(Source):
+    name = "loaders"
+    codes = ("TW205",)
+    actions = ("start",)
+    weight = Weight(init=1, batch=12, later=3)
+    points = (
+        keras_point(
+            "trainers.data_adapters.py_dataset_adapter:PyDatasetAdapter.__init__",
+            _adapter,
+            "to see loaders with several workers",
+        ),
+    )
+
+    def start(self, session: Any) -> None:
+        conventions.contexts.update(_CONTEXTS)
+
+    def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
+        for pair in evidence.of(self.name, "start"):
+            loader = one(pair)
+            file, line, drawn = _where_drawn(evidence, loader)
+            notes = [f"{drawn} at {relative(file)}:{line}"] if drawn else []
+            notes.append(f"every worker runs __getitem__ at {loader.place}")
+            yield Suspect(
+                source=self.name,
+                code="TW205",
+                message=f"{loader.detail_as(Workers).count} workers of {loader.call} race for one random stream",
+                freeze=(Freeze.at(loader),),
+                file=file,
+                line=line,
+                weight=self.weight,
+                notes=tuple(notes),
+                experiment="with one worker",
+            )
+
+    def second_look(self, events: Iterable[Event]) -> SecondLook | None:
+        for event in self.events_of(events):
+            where = f"{Path(event.file).name}:{event.line}"
+            return SecondLook(f"{event.call} runs in several threads ({where})", Stress())
+        return None
+
+
+def _where_drawn(evidence: Evidence, loader: Event) -> tuple[str, int, str]:
+    """Where the workers draw: a global stream has events, a generator object is found in the source only."""
+    for source in ("numpy-random", "python-random"):
+        for pair in evidence.of(source, "draw"):
+            if (event := one(pair)).context == "loader":
+                return event.file, event.line, ""
+    for file, line, text in evidence.code.draws_of_class(loader.file, loader.line):
+        return file, line, f"{text} draws from a generator that they share,"
+    return loader.file, loader.line, ""

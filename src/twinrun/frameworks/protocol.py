@@ -1,0 +1,64 @@
+"""The whole of what a framework must give. One can live in another package: it names a subclass of `Framework` under
+the entry point `twinrun.frameworks`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from twinrun.findings.finding import Finding
+from twinrun.protocol.point import Point
+from twinrun.protocol.source import Source
+
+if TYPE_CHECKING:
+    from twinrun.twin.recorder import Recorder
+    from twinrun.twin.session import Session
+
+
+class Framework:
+    """`module` is what a program imports to use the framework. The parent loads the class too: it must not import the
+    framework at the top of a file. What the methods below do inside a twin runs after `module` was imported."""
+
+    name: str = ""
+    module: str = ""
+    sources: Sequence[Source] = ()
+    points: Sequence[Point] = ()  # by which steps are seen
+    import_draws: int = 0  # words that importing it draws from Python's random
+    shufflers: tuple[
+        str, ...
+    ] = ()  # how functions end that shuffle what they are given, and take a seed for it
+    packages: tuple[str, ...] = ()  # distributions whose versions belong to the environment
+    # Exceptions that speak of something that twins share: a file, a port, a device, memory.
+    resource_errors: tuple[str, ...] = ()
+
+    # inside the program's process
+
+    def attach(self, recorder: Recorder) -> Sequence[Point]:
+        """Called right after the program has imported the framework. Returns the points to install now. Their wrappers
+        report to the recorder: blocks of digested tensors under their phase, and the end of every step
+        (`twin.steps.Steps` counts them)."""
+        return self.points
+
+    def probe(self, recorder: Recorder, name: str, tensor: Any) -> bool:
+        """Take a tensor that the program hands to `twinrun.probe`. False: it is nothing of this framework's."""
+        return False
+
+    def trace_ops(self, recorder: Recorder, *, pipeline: bool) -> None:
+        """Set `recorder.trace`, and from then on trace every op, for op-level comparison. By default there is none."""
+
+    def audit_datasets(self, session: Session) -> None:
+        """Set `session.audited`, and from then on look at every dataset that the program builds."""
+
+    def explain(self, problem: BaseException) -> Finding | None:
+        """The finding behind an exception that ended the program."""
+        return None
+
+    # in the parent
+
+    def launch_environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Variables that twins of one machine need, beside those that are set already."""
+        return {}
+
+    def is_log_noise(self, line: str) -> bool:
+        """Whether a line of output is the framework's own start-up chatter, which says nothing about a failure."""
+        return False

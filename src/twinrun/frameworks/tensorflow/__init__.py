@@ -1,0 +1,65 @@
+"""TensorFlow: variables, tf.function calls, gradient tapes, dataset iterators and sessions, seen from outside the step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from twinrun.findings.finding import Finding
+from twinrun.frameworks.protocol import Framework
+from twinrun.frameworks.tensorflow.patches import POINTS
+from twinrun.frameworks.tensorflow.sources import SOURCES
+
+if TYPE_CHECKING:
+    from twinrun.twin.recorder import Recorder
+    from twinrun.twin.session import Session
+
+_NVIDIA = (Path("/dev/nvidia0"), Path("/proc/driver/nvidia"))
+
+
+class TensorFlow(Framework):
+    name = "TensorFlow"
+    module = "tensorflow"
+    sources = SOURCES
+    points = POINTS
+    import_draws = 1
+    packages = ("tensorflow",)
+    resource_errors = (
+        "NotFoundError", "AlreadyExistsError", "DataLossError", "FailedPreconditionError", "UnavailableError",
+        "ResourceExhaustedError", "InternalError", "UnknownError", "AbortedError",
+    )  # fmt: skip
+
+    def probe(self, recorder: Recorder, name: str, tensor: Any) -> bool:
+        from twinrun.frameworks.tensorflow.probe_tensor import probe_tensor
+
+        return probe_tensor(recorder, name, tensor)
+
+    def trace_ops(self, recorder: Recorder, *, pipeline: bool) -> None:
+        from twinrun.frameworks.tensorflow.optrace import trace_ops
+
+        trace_ops(recorder, pipeline=pipeline)
+
+    def audit_datasets(self, session: Session) -> None:
+        from twinrun.pipelines.built_datasets import record_datasets
+
+        session.audited = record_datasets().report
+
+    def explain(self, problem: BaseException) -> Finding | None:
+        from twinrun.frameworks.tensorflow.refusal import explain
+
+        return explain(problem)
+
+    def launch_environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
+        return shared_gpu(environment.get("CUDA_VISIBLE_DEVICES"))
+
+    def is_log_noise(self, line: str) -> bool:
+        starts = ("I0000", "W0000", "WARNING: All log messages before absl")
+        return line.startswith(starts) or " I tensorflow/" in line
+
+
+def shared_gpu(visible: str | None, signs: tuple[Path, ...] = _NVIDIA) -> dict[str, str]:
+    """TensorFlow takes all of a GPU's memory at once, and the twins share the GPU: there it must take what it needs."""
+    if visible in ("", "-1") or not any(sign.exists() for sign in signs):
+        return {}
+    return {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}

@@ -1,0 +1,209 @@
+"""The op trace: functions run eagerly, and the inputs and outputs of every op are digested, so that two twins can be
+compared op by op at the step where they part. Each op has the user's line and the layer it belongs to; an op of a
+gradient, which has no line of its own, takes those of its forward op."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.autograph.core import ag_ctx
+from tensorflow.python.autograph.impl import api as autograph
+from tensorflow.python.eager import context
+from tensorflow.python.framework import op_callbacks, op_def_registry
+
+from twinrun.frameworks.tensorflow.tensors import EagerTensor, as_array
+from twinrun.protocol.evidence import Trace, TracedOp
+from twinrun.protocol.point import Point
+from twinrun.recording.digest import digest_array
+from twinrun.twin.callers import caller
+from twinrun.twin.recorder import Recorder
+from twinrun.twin.session import Session
+
+_MOST_OPS = 20_000
+_MOST_KNOWN = 200_000
+_MOST_USES = 16  # of one tensor
+_IGNORED = {"ReadVariableOp", "NoOp", "Const", "VarHandleOp", "AssignVariableOp"}
+_here = threading.local()  # `in_pipeline`: a function of the input pipeline runs in this thread
+
+
+class OpTrace:
+    """The ops of the step under way, and of the one before."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._frames = -1
+        self._ops: list[TracedOp] = []
+        self._previous: list[TracedOp] = []
+        self._pipeline: list[TracedOp] = []
+        self._digests: dict[int, str] = {}  # by tensor
+        self._forward: dict[int, list[TracedOp]] = {}  # by tensor: the forward ops that used or made it
+        # Tensors that depend on a variable: gradients flow through these alone.
+        self._trained: set[int] = set()
+
+    def on_op(
+        self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+    ) -> None:
+        if graph is not None or not self._recorder.alive or self._recorder.standing:
+            return
+        name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
+        if getattr(_here, "in_pipeline", False):
+            # The pipeline runs ahead of the steps, so its ops are kept apart, from the first on.
+            if name not in _IGNORED and len(self._pipeline) < _MOST_OPS:
+                self._pipeline.append(self._traced(name, inputs, outputs))
+            return
+        if self._frames != self._recorder.frames:  # a step was closed: this op belongs to the next
+            self._begin_step()
+        if name == "ReadVariableOp":
+            self._trained.update(_ids(outputs))
+        if name in _IGNORED or len(self._ops) >= _MOST_OPS:
+            return
+        backward = _in_gradient()
+        op = self._traced(name, inputs, outputs)
+        op.gradient = backward
+        if backward:
+            self._place_gradient(op, inputs)
+        else:
+            self._add_forward(op, inputs, outputs)
+        self._ops.append(op)
+
+    def _begin_step(self) -> None:
+        self._frames = self._recorder.frames
+        # A step that is closed lazily ran its forward pass before the frame of the step before it.
+        self._previous, self._ops = self._ops, []
+        if len(self._digests) > _MOST_KNOWN:
+            self._digests, self._forward, self._trained = {}, {}, set()
+
+    def _traced(self, name: str, inputs: Any, outputs: Any) -> TracedOp:
+        who = caller()
+        return TracedOp(
+            op=name,
+            inputs=[self._digest(tensor) for tensor in inputs],
+            outputs=[self._digest(tensor) for tensor in outputs],
+            file=who.file if who else None,
+            line=who.line if who else None,
+            layer=_layer(),
+            stateful=_is_stateful(name),
+        )
+
+    def _add_forward(self, op: TracedOp, inputs: Any, outputs: Any) -> None:
+        if not self._trained.isdisjoint(_ids(inputs)):
+            self._trained.update(_ids(outputs))
+            op.trained = True
+        for number in _ids((*inputs, *outputs)):
+            known = self._forward.setdefault(number, [])
+            if len(known) < _MOST_USES:
+                known.append(op)
+
+    def _place_gradient(self, op: TracedOp, inputs: Any) -> None:
+        """An op of a gradient takes the place of its forward op: one that shares a tensor with it, best of all one of
+        like name that depends on a variable. Gradients run backwards: of several, the last is the one."""
+        shared = [forward for number in _ids(inputs) for forward in self._forward.get(number, ())]
+        alike = [forward for forward in shared if op.op.startswith(forward.op)]
+        trained = [forward for forward in alike if forward.trained]
+        found = trained[-1:] or alike[-1:] or shared[:1]
+        for forward in found:
+            op.file, op.line, op.layer, op.forward = forward.file, forward.line, forward.layer, forward.op
+
+    def _digest(self, tensor: Any) -> str | None:
+        if not isinstance(tensor, EagerTensor):
+            return None
+        found = self._digests.get(tensor._id)
+        if found is None:
+            array = as_array(tensor)
+            if array is None:
+                return None
+            found = self._digests[tensor._id] = f"{digest_array(array):016x}"
+        return found
+
+    def trace(self) -> Trace:
+        return Trace([*self._previous, *self._ops], self._pipeline)
+
+
+def trace_ops(recorder: Recorder, *, pipeline: bool) -> None:
+    """From now on functions run eagerly and every op is traced; with `pipeline`, those of the input pipeline too."""
+    ops = OpTrace(recorder)
+    tf.config.run_functions_eagerly(True)
+    op_callbacks.add_op_callback(ops.on_op)
+    recorder.trace = ops.trace
+    if pipeline:
+        tf.data.experimental.enable_debug_mode()
+        recorder.session.patches.install("TensorFlow", [_pipeline_point(ops)])
+
+
+def _pipeline_point(ops: OpTrace) -> Point:
+    def wrap(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
+        return _traced_stages(ops, original)
+
+    return Point(
+        "tensorflow.python.data.ops.structured_function:StructuredFunctionWrapper.__init__",
+        wrap,
+        "the functions of an input pipeline run in threads of its own, each with its own op callbacks",
+        ("cause",),
+        "TensorFlow 2.18 to 2.21",
+        after="tensorflow",
+    )
+
+
+def _traced_stages(ops: OpTrace, original: Callable[..., Any]) -> Callable[..., Any]:
+    """In tf.data's debug mode the functions of a pipeline run eagerly."""
+
+    def __init__(self: Any, func: Callable[..., Any], *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        convert = ag_ctx.ControlStatusCtx(ag_ctx.Status.ENABLED)
+
+        @functools.wraps(func)
+        def traced(*element: Any, **more: Any) -> Any:
+            if not context.executing_eagerly():
+                return autograph.tf_convert(func, convert)(*element, **more)
+            _here.in_pipeline = True
+            op_callbacks.add_op_callback(ops.on_op)
+            try:
+                return func(*element, **more)
+            finally:
+                op_callbacks.remove_op_callback(ops.on_op)
+                _here.in_pipeline = False
+
+        original(self, autograph.do_not_convert(traced), *args, **kwargs)
+
+    return __init__
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_stateful(name: str) -> bool:
+    definition = op_def_registry.get(name)
+    return definition is not None and bool(definition.is_stateful)
+
+
+def _ids(tensors: Any) -> list[int]:
+    return [tensor._id for tensor in tensors if isinstance(tensor, EagerTensor)]
+
+
+def _in_gradient() -> bool:
+    frame = sys._getframe(2)
+    for _ in range(60):
+        if frame is None:
+            return False
+        if (
+            frame.f_code.co_name in ("gradient", "jacobian")
+            and "tensorflow/python/eager/backprop" in frame.f_code.co_filename
+        ):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+def _layer() -> str | None:
+    """The innermost Keras layer whose call is under way."""
+    frame = sys._getframe(3)
+    while frame is not None:
+        if frame.f_code.co_name == "call":
+            owner = frame.f_locals.get("self")
+            name = getattr(owner, "name", None)
+            if isinstance(name, str) and hasattr(owner, "weights"):
+                return name
+        frame = frame.f_back  # type: ignore[assignment]
+    return None

@@ -1,0 +1,76 @@
+"""Reading variables without a copy, one by one or all of them in one op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.eager import context
+
+from twinrun.frameworks.tensorflow.tensors import OPAQUE, EagerTensor
+
+_MOST_FAILURES = 3
+
+
+def read(variable: Any) -> np.ndarray | None:
+    """The variable's own memory, not copied. While it is kept, TensorFlow copies at the next update."""
+    handle = variable._handle
+    if not isinstance(handle, EagerTensor):  # in a graph, without a value that could be read from outside
+        return None
+    return read_handle(handle, variable._dtype.as_datatype_enum, size_of(variable))
+
+
+def read_handle(handle: Any, kind: int, size: int) -> np.ndarray | None:
+    """The same by the variable's handle, the number of its type, and its size in bytes (0: not known)."""
+    try:
+        tensor = pywrap_tfe.TFE_Py_FastPathExecute(
+            context.context(), "ReadVariableOp", None, handle, "dtype", kind
+        )
+    except (tf.errors.FailedPreconditionError, tf.errors.NotFoundError):  # not initialised yet, or gone
+        return None
+    if tensor._datatype_enum() in OPAQUE:
+        return None
+    array = _array(tensor)
+    # A variable that a tf.function has made and not yet initialised reads as empty.
+    return None if array.size == 0 and size else array
+
+
+class Together:
+    """Several variables read by one op, which costs a fifth of reading them one by one. It keeps their handles, and with
+    them their memory: it must be dropped when one of the variables dies."""
+
+    def __init__(self, handles: Sequence[Any], kinds: Sequence[int]) -> None:
+        self._handles = list(handles)
+        self._kinds = list(kinds)  # the numbers of their types
+        self._failures = 0
+
+    def read(self) -> list[np.ndarray] | None:
+        """None where that is not possible: one is not initialised, they are on several devices, or this release of
+        TensorFlow has no such op. The caller then reads them one by one."""
+        if self._failures >= _MOST_FAILURES:
+            return None
+        try:
+            tensors = pywrap_tfe.TFE_Py_FastPathExecute(
+                context.context(), "_ReadVariablesOp", None, self._handles, "dtypes", self._kinds
+            )
+        except Exception:
+            self._failures += 1
+            return None
+        arrays = [_array(tensor) for tensor in tensors]
+        return None if 0 in [array.size for array in arrays] else arrays
+
+
+def _array(tensor: Any) -> np.ndarray:
+    found = tensor._numpy_internal()
+    return found if type(found) is np.ndarray else np.asarray(found)
+
+
+def size_of(variable: Any) -> int:
+    """In bytes; 0 where it is not known."""
+    try:
+        return int(variable.shape.num_elements() or 0) * int(variable.dtype.size)
+    except (TypeError, ValueError, AttributeError):
+        return 0

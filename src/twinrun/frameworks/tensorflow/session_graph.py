@@ -1,0 +1,140 @@
+"""What a run of a graph would do, read from the graph alone: which variables it updates, and which elements it draws.
+Nothing is added to the graph: that would change it, and it may be finalized."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorflow.python.framework import dtypes, ops
+
+# Ops that change a variable, which is their first input. Those in _PLAIN may also be what initialises it.
+_CHANGES = re.compile(r"(Resource)?(Sparse)?(Apply|Scatter|StridedSliceAssign)|Assign")
+_PLAIN = ("Assign", "AssignVariableOp")
+_DRAWS = re.compile(r"IteratorGetNext(Sync)?$|Queue(Dequeue|DequeueMany|DequeueUpTo)(V2)?$")
+_OPAQUE = (dtypes.variant, dtypes.resource)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one run does, by its fetches, its targets and what is fed."""
+
+    updates: tuple[str, ...]  # the ops that train; without any, the run is no step
+    drawn: tuple[Any, ...]  # tensors of the elements that it draws itself
+
+
+@dataclass
+class Knowledge:
+    """What is known of one graph. Kept by the graph itself: they die together."""
+
+    plans: dict[Any, Plan] = field(default_factory=dict)
+    harmless: set[str] = field(default_factory=set)  # ops that depend on no update and draw nothing
+
+
+def plan(graph: Any, asked: list[Any], fed: list[Any]) -> Plan:
+    """`asked`: tensors and operations; `fed`: tensors. Worked out once for the same names: graphs only grow."""
+    known: Knowledge | None = getattr(graph, "_twinrun_session", None)
+    if known is None:
+        known = graph._twinrun_session = Knowledge()
+    key = (tuple(one.name for one in asked), tuple(sorted(one.name for one in fed)))
+    found = known.plans.get(key)
+    if found is None:
+        found = known.plans[key] = _plan(graph, known, asked, {one.name for one in fed})
+    return found
+
+
+def _plan(graph: Any, known: Knowledge, asked: list[Any], fed: set[str]) -> Plan:
+    seen: dict[str, Any] = {}
+    cut = False
+    left = [getattr(one, "op", one) for one in asked if one.name not in fed]
+    while left:
+        op = left.pop()
+        if op.name in seen or op.name in known.harmless:
+            continue
+        seen[op.name] = op
+        for tensor in op.inputs:
+            if tensor.name not in fed:
+                left.append(tensor.op)
+            else:
+                cut = cut or bool(len(tensor.op.inputs))
+        left += op.control_inputs
+    untrained = _untrained(graph)
+    updates = sorted(op.name for op in seen.values() if _updates(graph, op, untrained))
+    draws = [op for op in seen.values() if _DRAWS.match(op.type) and op._get_control_flow_context() is None]
+    if not updates and not draws and not cut:
+        known.harmless.update(seen)
+    drawn = [
+        tensor
+        for op in sorted(draws, key=lambda op: str(op.name))
+        for tensor in op.outputs
+        if tensor.dtype not in _OPAQUE and tensor.name not in fed
+    ]
+    return Plan(tuple(updates), tuple(drawn))
+
+
+def _untrained(graph: Any) -> set[str]:
+    """Variables that are no state of training, such as the counters of metrics."""
+    keys = (ops.GraphKeys.LOCAL_VARIABLES, ops.GraphKeys.METRIC_VARIABLES)
+    return {variable.op.name for key in keys for variable in graph.get_collection(key)}
+
+
+def _updates(graph: Any, op: Any, untrained: Collection[str]) -> bool:
+    """Whether it changes a variable depending on the value it has. A value that has nothing to do with the present one
+    (the initial one, one restored, one copied from another network) is no update, nor is counting."""
+    if not len(op.inputs):
+        return False
+    if not _CHANGES.match(op.type):
+        return any(_trains(graph, name, set()) for name in _functions(op))
+    first = op.inputs[0]
+    if first.dtype != dtypes.resource and not first.dtype._is_ref_dtype:
+        return False  # ScatterNd and its like compute, and change nothing
+    if first.op.name in untrained:
+        return False
+    others = [one.dtype.base_dtype for one in op.inputs[1:]]
+    if not any(kind.is_floating or kind.is_complex for kind in others):
+        return False
+    return op.type not in _PLAIN or _depends(op.inputs[1], first.op)
+
+
+def _depends(value: Any, variable: Any) -> bool:
+    seen: set[str] = set()
+    left = [value.op]
+    while left:
+        op = left.pop()
+        if op.name in seen or op.type == "VarIsInitializedOp":
+            continue
+        seen.add(op.name)
+        if op.name == variable.name:
+            return True
+        left += [one.op for one in op.inputs]
+    return False
+
+
+def _functions(op: Any) -> Iterator[str]:
+    """The functions that an op calls: a tf.function, the branches of a condition, the body of a loop."""
+    if op.op_def is None:
+        return
+    for attribute in op.op_def.attr:
+        if attribute.type == "func":
+            yield op.get_attr(attribute.name).name
+        elif attribute.type == "list(func)":
+            yield from (one.name for one in op.get_attr(attribute.name))
+
+
+def _trains(graph: Any, name: str, seen: set[str]) -> bool:
+    function = None if name in seen else graph._get_function(name)
+    if function is None:
+        return False
+    seen.add(name)
+    nodes = function.cached_definition.node_def
+    changes = {node.op for node in nodes if _CHANGES.match(node.op)}
+    if any(one.startswith(("Resource", "Assign")) and one not in _PLAIN for one in changes):
+        return True
+    if changes & set(_PLAIN) and any(node.op == "ReadVariableOp" for node in nodes):
+        return True
+    called = [value for node in nodes for value in node.attr.values()]
+    names = [value.func.name for value in called if value.HasField("func")]
+    names += [one.name for value in called for one in value.list.func]
+    return any(_trains(graph, one, seen) for one in names)

@@ -1,0 +1,216 @@
+"""Programs that build a graph and run it in sessions, as those written for TensorFlow 1 do. A run that updates
+variables is a step: what is fed to it is its batch, what it fetches are its loss and results. Its variables are read by a
+further run of the same session, which runs nothing but the reads that the variables brought along."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tensorflow.python.framework import errors, ops
+
+from twinrun.frameworks.tensorflow.session_graph import plan
+from twinrun.frameworks.tensorflow.tensors import OPAQUE, scalars
+from twinrun.twin.recorder import Block, Recorder
+from twinrun.twin.steps import Steps
+
+Named = list[tuple[str, Any]]
+_LARGEST_OUTPUT = 64 << 20
+_KEPT_SESSIONS = 16  # of a program that never trains, kept to its end: there is no other look at them
+
+
+@dataclass(frozen=True)
+class GraphVariable:
+    """A variable of a graph. Its value is in a session, and not in every one."""
+
+    name: str
+    phase: str
+    value: Any  # the tensor that reads it, made with it
+    initialised: Any  # the tensor that tells whether it has a value, where there is one
+
+
+class Sessions:
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.steps = Steps(recorder, self._add_state, self._add_created)
+        self.read: Callable[..., Any]  # runs a session without recording it
+        self._of: weakref.WeakKeyDictionary[Any, dict[str, bool]] = weakref.WeakKeyDictionary()
+        self._graphs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._running: Any = None  # the session that is about to update
+        self._round: dict[Any, None] = {}  # sessions that updated in the step that is open
+        self._last: list[Any] = []  # those of the step before
+        self._idle: dict[Any, None] = {}  # sessions seen before anything was trained
+        recorder.at_finish.insert(0, self._finish)
+
+    def run(
+        self,
+        session: Any,
+        feeds: Named,
+        asked: list[Any],
+        call: Callable[[list[Any]], Any],
+        *,
+        can_fetch_more: bool = False,
+    ) -> Any:
+        """Around one run. `asked`: tensors, then operations; `call` runs it, with some more tensors to fetch where it
+        can."""
+        try:
+            with self.recorder.lock:
+                found = plan(session.graph, asked, [tensor for tensor, _ in feeds])
+                keys = [(self._number(session.graph), name) for name in found.updates]
+                self._before(session, keys)
+        except Exception as problem:
+            self.recorder.trouble(problem)
+            return call([])
+        extra = list(found.drawn) if keys and can_fetch_more else []
+        results = call(extra)
+        own = results[: len(results) - len(extra)] if extra else results
+        if keys and self.recorder.alive:
+            try:
+                with self.recorder.lock:
+                    drawn = list(zip(extra, results[len(own) :], strict=True))
+                    self._add("batch", [*feeds, *drawn])
+                    self._add_outputs(list(zip(asked, own, strict=False)))
+                    self._round[session] = None
+                    for key in keys:
+                        self.steps.updated(key)
+            except Exception as problem:
+                self.recorder.trouble(problem)
+        return own
+
+    def _before(self, session: Any, keys: list[Any]) -> None:
+        if not keys:
+            if self.recorder.step == 0 and len(self._idle) < _KEPT_SESSIONS and not self.steps.open:
+                self._idle[session] = None
+            return
+        self._idle.clear()
+        self._running = session
+        self.steps.about_to_update(keys)
+
+    def _number(self, graph: Any) -> int:
+        return self._graphs.setdefault(graph, len(self._graphs))
+
+    def on_close(self, session: Any) -> None:
+        """The program closes it, and its variables end. Not called when Python collects it, at no certain time."""
+        if session in self._round:
+            self.steps.close()
+        elif session in self._idle and self.recorder.step == 0:
+            self._running = session
+            self._add_created()
+        self._idle.pop(session, None)
+        self._last = [one for one in self._last if one is not session]
+        self.recorder.wait_for_parent()
+
+    # what was fed, fetched and drawn
+
+    def _add(self, phase: str, found: Named) -> None:
+        named = [(_name(tensor), np.asarray(value)) for tensor, value in found]
+        if named:
+            self.recorder.add(_block(phase, named))
+
+    def _add_outputs(self, found: Named) -> None:
+        """A single number is a loss or a metric; anything larger is a result."""
+        parts: dict[str, Named] = {"loss": [], "metric": [], "forward": []}
+        for tensor, value in found:
+            array = np.asarray(value)
+            if array.ndim == 0 and array.dtype.kind not in "OSU":
+                first = array.dtype.kind not in "iub" and not parts["loss"]
+                parts["loss" if first else "metric"].append((tensor, array))
+            elif array.nbytes <= _LARGEST_OUTPUT:
+                parts["forward"].append((tensor, array))
+        for phase, members in parts.items():
+            self._add(phase, members)
+
+    # variables
+
+    def _add_state(self) -> None:
+        for session in self._round:
+            self._add_variables(session, self._initialised(session), "weights")
+        self._last = list(self._round)
+        self._round.clear()
+
+    def _add_created(self) -> None:
+        session = self._running
+        reported = self._of.setdefault(session, {})
+        created = [one for one in self._initialised(session) if not reported.get(one.name)]
+        if created:
+            self._add_variables(session, created, "init")
+            self.recorder.emit(0)
+
+    def _add_variables(self, session: Any, variables: list[GraphVariable], phase: str) -> None:
+        values = self._fetch(session, [one.value for one in variables])
+        for kind in ("seed", "weights"):
+            named = [
+                (one.name, np.asarray(value))
+                for one, value in zip(variables, values, strict=True)
+                if one.phase == kind
+            ]
+            if named:
+                self.recorder.add(_block("seed" if kind == "seed" else phase, named))
+        self._of.setdefault(session, {}).update(dict.fromkeys((one.name for one in variables), True))
+
+    def _initialised(self, session: Any) -> list[GraphVariable]:
+        """The variables that have a value in this session."""
+        ready = self._of.setdefault(session, {})  # by name: whether it was reported already
+        variables = variables_of(session.graph)
+        unknown = [one for one in variables if one.name not in ready]
+        asked = [one for one in unknown if one.initialised is not None]
+        for one, yes in zip(asked, self._fetch(session, [one.initialised for one in asked]), strict=True):
+            if yes:
+                ready[one.name] = False
+        for one in unknown:
+            if one.initialised is None and self._has_value(session, one):
+                ready[one.name] = False
+        return [one for one in variables if one.name in ready]
+
+    def _has_value(self, session: Any, one: GraphVariable) -> bool:
+        try:
+            self._fetch(session, [one.value])
+        except (errors.FailedPreconditionError, errors.NotFoundError):
+            return False
+        return True
+
+    def _fetch(self, session: Any, tensors: list[Any]) -> list[Any]:
+        if not tensors:
+            return []
+        session._extend_graph()
+        outputs = [tensor._as_tf_output() for tensor in tensors]
+        values: list[Any] = self.read(session, None, {}, outputs, [], None)
+        return values
+
+    def _finish(self) -> None:
+        self.steps.close()
+        for session in self._last:
+            if not session._closed:
+                self._add_variables(session, self._initialised(session), "final")
+        for session in list(self._idle):
+            if not session._closed:
+                self._running = session
+                self._add_created()
+        self._last, self._running = [], None
+        self._idle.clear()
+
+
+def variables_of(graph: Any) -> list[GraphVariable]:
+    found: dict[str, GraphVariable] = {}
+    for variable in graph.get_collection(ops.GraphKeys.GLOBAL_VARIABLES):
+        value = variable._as_graph_element()
+        if value is None or value.dtype.as_datatype_enum in OPAQUE:
+            continue
+        name = variable.op.name
+        phase = "seed" if name.rpartition("/")[2] == "StateVar" and value.dtype.is_integer else "weights"
+        initialised = getattr(variable, "_is_initialized_op", None)
+        found.setdefault(name, GraphVariable(name, phase, value, initialised))
+    return list(found.values())
+
+
+def _name(tensor: Any) -> str:
+    """As its author gave it; only a first output goes by the name of its op."""
+    return str(tensor.name).removesuffix(":0")
+
+
+def _block(phase: str, named: list[tuple[str, np.ndarray]]) -> Block:
+    is_state = phase not in ("batch", "loss", "metric", "forward")
+    return Block.of(phase, named, () if is_state else scalars([array for _, array in named]))

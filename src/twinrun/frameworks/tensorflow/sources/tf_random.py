@@ -1,0 +1,293 @@
+"""TensorFlow's random ops and its global seed. Its generators, part of the same source, are in `tf_generators.py`."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from twinrun.frameworks.tensorflow.sources import tf_generators
+from twinrun.frameworks.tensorflow.sources.points import bind, tf_point
+from twinrun.frameworks.tensorflow.sources.shuffle import SEPARATE_SEEDS
+from twinrun.protocol import seeds
+from twinrun.protocol.control import Control, Reading, Undo
+from twinrun.protocol.event import Event
+from twinrun.protocol.evidence import Evidence
+from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.point import Point, Wrap
+from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.sources.seeding import apply_seed
+from twinrun.sources.stream import StreamSource
+from twinrun.twin.callers import blamed_caller, caller, conventions, is_users
+from twinrun.twin.session import current
+
+_RANDOM_OPS = (
+    "random_uniform", "random_uniform_int", "random_standard_normal", "truncated_normal", "random_shuffle",
+    "multinomial", "random_gamma", "random_poisson", "random_poisson_v2", "parameterized_truncated_normal",
+)  # fmt: skip
+_STATELESS_OPS = (
+    "stateless_random_uniform_v2", "stateless_random_normal_v2", "stateless_truncated_normal_v2",
+    "stateless_random_uniform_int_v2", "stateless_random_uniform_full_int_v2",
+)  # fmt: skip
+# These take seed=0 for "fresh entropy" whatever the global seed, and refuse to run under op determinism.
+_IGNORE_GLOBAL_SEED = (
+    "image_ops_impl:sample_distorted_bounding_box_v2",
+    "nn_ops:fractional_max_pool_v2",
+    "nn_ops:fractional_avg_pool_v2",
+)
+_LARGEST = 1 << 20  # bytes of a draw that are digested
+_FRESH = 624  # where a newly seeded stream of Python's random stands
+_GENERATED = "__autograph_generated_file"
+_RANDOM_DATASETS = ("Shuffle", "Random", "Sample")
+
+
+# Draws
+
+
+def _random_op(name: str) -> Wrap:
+    def wrap(session: Any, original: Any) -> Any:
+        from tensorflow.python.eager import context
+
+        from twinrun.frameworks.tensorflow.tensors import as_array
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            who = blamed_caller()
+            seeded = bool(kwargs.get("seed") or kwargs.get("seed2"))
+            number = session.log.frozen("tf-random", "draw", who)
+            if number is not None:
+                kwargs.update(seed=number, seed2=number ^ 0x5BD1)
+            result = original(*args, **kwargs)
+            array = as_array(result) if context.executing_eagerly() else None
+            data = array.tobytes() if array is not None and array.nbytes < _LARGEST else b""
+            session.log.record("tf-random", "draw", who, f"tf.random ({name})", data, seeded=seeded)
+            return result
+
+        return draw
+
+    return wrap
+
+
+def _stateless_op(name: str) -> Wrap:
+    """Not nondeterministic by itself: what it gives follows from its key. Recorded for programs of which nothing else is
+    seen."""
+
+    def wrap(session: Any, original: Any) -> Any:
+        from tensorflow.python.eager import context
+
+        from twinrun.frameworks.tensorflow.tensors import as_array
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if context.executing_eagerly() and session.log.step == 0:
+                array = as_array(result)
+                data = b"" if array is None else array.tobytes()
+                session.log.record("tf-random", "stateless", caller(), f"tf.random ({name})", data)
+            return result
+
+        return draw
+
+    return wrap
+
+
+# Seeds
+
+
+def _set_global_seed(session: Any, original: Any) -> Any:
+    """`tf.random.set_seed` ends here, however it was reached."""
+
+    def set_global_seed(seed: Any) -> None:
+        who = caller()
+        number = session.log.frozen("tf-random", "seed", who)
+        _record_seed(session, who, "tf.random.set_seed", seed)
+        original(seed if number is None else number)
+        session.pins.seeded("tensorflow-seed", seed)
+
+    return set_global_seed
+
+
+def _graph_seed(session: Any, original: property) -> property:
+    """`tf.compat.v1.set_random_seed`, where a graph is being built."""
+    assert original.fset is not None
+    set_original = original.fset
+
+    def set_seed(graph: Any, seed: Any) -> None:
+        if not graph.building_function:  # a tf.function's graph takes the global seed over by itself
+            _record_seed(session, caller(), "tf.compat.v1.set_random_seed", seed)
+        set_original(graph, seed)
+
+    return property(original.fget, set_seed)
+
+
+def _record_seed(session: Any, who: Any, call: str, seed: Any) -> None:
+    shown = repr(seed)
+    session.log.record("tf-random", "seed", who, call, shown.encode(), seed=shown[:80])
+
+
+def _seeded_op(session: Any, original: Any) -> Any:
+    """Gives an op that ignores the global seed one of its own while pinned."""
+    signature = inspect.signature(original)
+    name = original.__name__
+
+    def op(*args: Any, **kwargs: Any) -> Any:
+        call = bind(signature, args, kwargs)
+        if call is None or call.arguments.get("seed") or not session.pins.pins("tensorflow-seed"):
+            return original(*args, **kwargs)
+        call.arguments["seed"] = seeds.augmentation_seed(
+            session.pins.request.seed, name, session.pins.turn(name)
+        )
+        return original(*call.args, **call.kwargs)
+
+    return op
+
+
+def _apply_seed(request: PinRequest) -> Undo:
+    import tensorflow as tf
+    from tensorflow.python.eager import context
+
+    _know_autograph()  # in a process that is only pinned, `start` was not called
+    active = context.context()
+    before, stream = active._seed, getattr(active, "_rng", None)
+
+    def restore() -> None:
+        tf.random.set_seed(before)
+        if stream is not None:
+            active._rng = stream
+
+    return apply_seed("tensorflow-seed", seeds.tensorflow_seed(request.seed), tf.random.set_seed, restore)
+
+
+def _read_seed(request: PinRequest | None) -> Reading:
+    from tensorflow.python.eager import context
+
+    found = context.global_seed()
+    seeding = current().pins.seedings.get("tensorflow-seed")
+    if found is None:
+        if seeding is not None and seeding.by == "program":
+            return Reading("not set", "program", False, "the program took the seed away", seeding.place)
+        return Reading("not set", "default", False, "ops without a seed of their own draw from fresh entropy")
+    state = {"seed": found, "drawn": context.context()._rng.getstate()[1][-1] != _FRESH}
+    if seeding is None or seeding.value != found:
+        return Reading(state, "program", True)
+    return Reading(state, seeding.by, True, None, seeding.place)
+
+
+# Conventions
+
+
+def _know_autograph() -> None:
+    """Autograph runs a copy of the user's function, from a generated file."""
+    conventions.generated[_GENERATED] = _autograph_origin
+    conventions.contexts["tensorflow/python/eager/polymorphic_function"] = "graph"
+
+
+def _autograph_origin(frame: FrameType) -> tuple[str, int] | None:
+    """The user's own line for a line of the copy."""
+    from tensorflow.python.util import tf_stack
+
+    for entry in reversed(tf_stack.extract_stack()):
+        if _GENERATED not in entry.filename and is_users(entry.filename):
+            return entry.filename, entry.lineno
+    return None
+
+
+_SEED = Control(
+    name="tensorflow-seed",
+    protects="tf.random ops, tf.data shuffles and samplers that are given no seed of their own",
+    moment="before a model or dataset is built",
+    how="tf.random.set_seed(42), or keras.utils.set_random_seed(42), right after the imports",
+    wanted=lambda request: {"seed": seeds.tensorflow_seed(request.seed)},
+    apply=_apply_seed,
+    read=_read_seed,
+    module="tensorflow",
+    points=(
+        SEPARATE_SEEDS,
+        *(
+            tf_point(f"ops.{op}", _seeded_op, "it ignores the global seed", "pin", everywhere=True)
+            for op in _IGNORE_GLOBAL_SEED
+        ),
+    ),
+)
+
+
+def _op_points(module: str, names: tuple[str, ...], wrap: Any, reason: str) -> Iterator[Point]:
+    return (tf_point(f"ops.{module}:{name}", wrap(name), reason, optional=True) for name in names)
+
+
+class TfRandom(StreamSource):
+    name = "tf-random"
+    codes = ("TW103", "TW104", "TW105")
+    stream = "tf-random"
+    title = "TensorFlow"
+    code = "TW104"
+    actions = ("draw", "seed", "global-generator")
+    weight = Weight(init=9, batch=8, later=9)
+    controls = (_SEED, tf_generators.GLOBAL_GENERATOR)
+    points = (
+        *_op_points(
+            "gen_random_ops", _RANDOM_OPS, _random_op, "random ops: what they give, and whether seeded"
+        ),
+        *_op_points(
+            "gen_stateless_random_ops_v2", _STATELESS_OPS, _stateless_op, "draws of a program without steps"
+        ),
+        tf_point(
+            "eager.context:set_global_seed",
+            _set_global_seed,
+            "to see TensorFlow being seeded",
+            "cause",
+            "pin",
+            everywhere=True,
+        ),
+        tf_point("framework.ops:Graph.seed", _graph_seed, "to see a graph being seeded"),
+        *tf_generators.POINTS,
+    )
+
+    def start(self, session: Any) -> None:
+        _know_autograph()
+
+    def used_before(self) -> list[str]:
+        """Variables, datasets and generators that exist."""
+        if "tensorflow" not in sys.modules:
+            return []
+        import tensorflow as tf
+
+        found = []
+        for thing in gc.get_objects():
+            kind = type(thing)
+            if issubclass(kind, tf.random.Generator):
+                found.append("a tf.random.Generator")
+            elif issubclass(kind, tf.data.Dataset) and any(
+                part in kind.__name__ for part in _RANDOM_DATASETS
+            ):
+                found.append(f"a dataset ({kind.__name__.strip('_')})")
+            elif issubclass(kind, tf.Variable) and _may_have_been_drawn(thing):
+                found.append(f"variable {thing.name}")
+        return sorted(found)
+
+    def is_own(self, event: Event) -> bool:
+        return True
+
+    def code_for(self, evidence: Evidence, event: Event) -> str:
+        return "TW105" if event.via == "tf_keras" else super().code_for(evidence, event)
+
+    def message(self, code: str, event: Event) -> str:
+        return "a TensorFlow random op runs without a seed"
+
+    def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
+        yield from super().suspects(evidence)
+        yield from tf_generators.suspects(evidence)
+
+
+def _may_have_been_drawn(variable: Any) -> bool:
+    """A variable that holds one and the same value throughout (a counter, zeros) was not drawn."""
+    import tensorflow as tf
+
+    try:
+        if not (variable.dtype.is_floating and tf.executing_eagerly()):
+            return False
+        some = variable.numpy().ravel()[:1000]
+        return bool(some.size > 1 and (some != some[0]).any())
+    except Exception:
+        return False

@@ -1,0 +1,126 @@
+"""Tensors as the recorder wants them: named leaves of a structure, a digest for each, and their values on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import ops
+
+from twinrun.recording.digest import digest_array
+from twinrun.twin.recorder import Block
+
+# Taken by its name: making a tensor to get its type would start the runtime before the program configures it.
+EagerTensor = ops.EagerTensor
+# Types without bits to compare, by number: a tensor's type object is slower to get than its memory.
+OPAQUE = (tf.variant.as_datatype_enum, tf.resource.as_datatype_enum)
+_REST = " and all that follow"
+_POSITIONS = ("x", "y", "sample_weight")  # what Keras calls the members of a batch
+
+
+def leaves(structure: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every tensor in a structure under a name that means something: `x`, `y`, a dictionary's key, `x/0`."""
+    form = _form(type(structure))  # type: ignore[arg-type]
+    if form == "tensor":
+        yield name or "x", structure
+    elif form == "mapping":
+        for key in structure:
+            yield from leaves(structure[key], _join(name, str(key)))
+    elif form == "fields":
+        for key in structure._fields:
+            yield from leaves(getattr(structure, key), _join(name, key))
+    elif form == "sequence":
+        batch = not name and isinstance(structure, tuple) and 1 <= len(structure) <= len(_POSITIONS)
+        for index, member in enumerate(structure):
+            yield from leaves(member, _POSITIONS[index] if batch else _join(name, str(index)))
+    elif form == "ragged":
+        yield _join(name or "x", "values"), structure.flat_values
+        for depth, splits in enumerate(structure.nested_row_splits):
+            yield _join(name or "x", f"row_splits_{depth}"), splits
+    elif form == "sparse":
+        for part in ("indices", "values", "dense_shape"):
+            yield _join(name or "x", part), getattr(structure, part)
+    elif form == "slices":
+        yield _join(name or "x", "values"), structure.values
+        yield _join(name or "x", "indices"), structure.indices
+
+
+@lru_cache(maxsize=1024)
+def _form(kind: Any) -> str | None:
+    """How a type holds tensors. Cached: isinstance is slow for TensorFlow's types, and this is asked for everything that
+    goes into a step and comes out of it."""
+    if issubclass(kind, Mapping):
+        return "mapping"
+    if hasattr(kind, "_fields"):  # a namedtuple
+        return "fields"
+    if issubclass(kind, (tuple, list)):
+        return "sequence"
+    for form, types in _FORMS.items():
+        if issubclass(kind, types):
+            return form
+    return None
+
+
+_FORMS: dict[str, Any] = {
+    "ragged": tf.RaggedTensor,
+    "sparse": tf.SparseTensor,
+    "slices": tf.IndexedSlices,
+    "tensor": (tf.Tensor, np.ndarray, np.generic),
+}
+
+
+def _join(name: str, part: str) -> str:
+    return f"{name}/{part}" if name else part
+
+
+def as_array(tensor: Any) -> np.ndarray | None:
+    """The tensor's own memory where it can be shared, else a copy. None for what has no bits."""
+    if isinstance(tensor, EagerTensor):
+        return None if tensor._datatype_enum() in OPAQUE else np.asarray(tensor._numpy_internal())
+    if isinstance(tensor, (np.ndarray, np.generic, int, float, bool)):
+        return np.asarray(tensor)
+    return None
+
+
+def rank_of(tensor: Any) -> int | None:
+    if isinstance(tensor, EagerTensor):
+        return int(tensor._rank())  # its shape takes ten times as long to get
+    shape = getattr(tensor, "shape", None)
+    return None if shape is None else len(shape)
+
+
+def block(phase: str, structure: Any, name: str = "") -> Block | None:
+    """A block of everything in a structure that has bits. Keeps references, so that it can be dumped later."""
+    names, digests, arrays = [], [], []
+    for leaf_name, leaf in leaves(structure, name):
+        array = as_array(leaf)
+        if array is not None:
+            names.append(leaf_name)
+            digests.append(digest_array(array))
+            arrays.append(array)
+    if not names:
+        return None
+    return Block(phase, tuple(names), digests, lambda number: arrays[number], scalars(arrays))
+
+
+def size_of_block(one: Block) -> int:
+    """Bytes of memory that a block keeps alive."""
+    return sum(one.read(number).nbytes for number in range(len(one.names))) if one.read is not None else 0
+
+
+def folded(rest: Block, more: Block) -> Block:
+    """One block that stands for both, and for all that was folded into `rest` before: its digest depends on every one."""
+    name = rest.names[0] if rest.names[0].endswith(_REST) else f"{rest.names[0]}{_REST}"
+    return Block(rest.phase, (name,), [digest_array(np.array([*rest.digests, *more.digests], np.uint64))])
+
+
+def scalars(arrays: list[np.ndarray]) -> tuple[tuple[int, float], ...]:
+    """The values of single numbers, by index: contracts on metrics are judged by them."""
+    return tuple(
+        (index, float(array))
+        for index, array in enumerate(arrays)
+        if array.ndim == 0 and array.dtype.kind not in "OSUc"
+    )

@@ -1,0 +1,291 @@
+"""Every variable that the program makes, in the order of creation, under a name that means something to its author."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from twinrun.frameworks.tensorflow.reading import Together, read_handle, size_of
+from twinrun.frameworks.tensorflow.tensors import EagerTensor
+from twinrun.recording.digest import Digester, digest_array
+from twinrun.twin.callers import user_site
+from twinrun.twin.recorder import Block
+
+_KEPT_BYTES = 256 << 20
+# A variable is reported at every look while fewer than so many were created after it, or while it changed within so
+# many looks. Neither depends on whether it is still alive.
+_RECENT, _LOOKS = 64, 64
+
+
+@dataclass(eq=False)
+class Tracked:
+    """One variable. Through its `handle` its value can be read even when the Python object is gone. None once the last
+    value of a dead one was seen."""
+
+    ref: Callable[[], Any]
+    handle: Any
+    kind: int  # its type's number in TensorFlow
+    is_integer: bool
+    size: int  # in bytes, 0 where it is not known
+    number: int  # in the order of creation
+    own_name: str
+    site: tuple[str, int] | None
+    path: str | None = None  # its name in Keras
+    name: str = ""
+    phase: str = "weights"
+    digest: int = 0  # as it was when last looked at
+    last: int | None = None  # as it was when it died
+    changed: int = 0  # the look that saw it change
+    reported: bool = True
+    kept: bool = False  # see Variables.release_kept
+
+    def look(self) -> int | None:
+        """Its digest as it is now; None where it has no value yet."""
+        handle = self.handle
+        if handle is None:
+            return self.last
+        found = read_handle(handle, self.kind, self.size)
+        return None if found is None else digest_array(found)
+
+    def value(self) -> np.ndarray | None:
+        handle = self.handle
+        found = None if handle is None else read_handle(handle, self.kind, self.size)
+        return None if found is None else found.copy()
+
+
+Group = tuple[str, tuple[str, ...], list[Tracked]]  # kind, names, members
+
+
+class Plan:
+    """How to read all variables at every look: worked out once, and again when variables come or go."""
+
+    def __init__(self, tracked: list[Tracked]) -> None:
+        alive = [one for one in tracked if one.handle is not None]
+        dead = [one for one in tracked if one.handle is None]
+        self.tracked = [*alive, *dead]
+        self._alive = alive
+        self._dead = [one.last for one in dead]
+        self._together: Together | None = None
+        if alive and all(one.size for one in alive):
+            self._together = Together([one.handle for one in alive], [one.kind for one in alive])
+        self._digester = Digester([one.size for one in alive])
+
+    def digests(self) -> list[int | None]:
+        """Of `tracked`, as they are now."""
+        arrays = self._together.read() if self._together is not None else None
+        if arrays is None:
+            return [*(one.look() for one in self._alive), *self._dead]
+        return [*self._digester.digest(arrays), *self._dead]
+
+
+class Variables:
+    """Tracking keeps no variable of the program alive, and what is reported does not depend on when one dies.
+
+    No program decides when a variable dies: models are cycles of references, which live until Python's collector runs.
+    So a variable is read through its handle, which can be kept when it is dead. The handle of a dead one is kept until
+    its last value was seen, at the latest when the next variable is created, which may need the memory. From then on its
+    last value stands for it, as if it had not been collected yet. How long a variable is reported is counted in
+    creations and looks, never by the collector."""
+
+    def __init__(self) -> None:
+        self.ignore = False  # while Keras makes the variables of a metric
+        self._lock = threading.RLock()
+        self._count = 0
+        self._looks = 0
+        self._names: dict[str, int] = {}
+        self._unnamed: list[Tracked] = []
+        self._unseen: list[Tracked] = []  # without a value so far, or never looked at
+        self._seen: list[Tracked] = []  # all others that are, or may still be reported
+        self._by_ref: dict[int, Tracked] = {}
+        self._by_variable: dict[int, Tracked] = {}  # of the unnamed
+        self._created = False  # since the last look
+        # Python's collector puts them here, in any thread and between any two lines: no code of ours may run then.
+        self._died: deque[Any] = deque()
+        self._plan: Plan | None = None
+        self._groups: list[Group] | None = None
+        self._trains = False
+        self._kept_dead: list[Tracked] = []
+        self._kept_bytes = 0
+
+    def track(self, variable: Any) -> None:
+        """A variable was made. One inside a graph of TensorFlow 1 has no value that could be read from outside."""
+        handle = getattr(variable, "_handle", None)
+        # The other is a second name for a variable we know.
+        if self.ignore or not isinstance(handle, EagerTensor) or type(variable).__name__ == "_UnreadVariable":
+            return
+        with self._lock:
+            self.release_dead()
+            ref = weakref.ref(variable, self._died.append)
+            own_name = str(getattr(variable, "name", "") or "Variable").partition(":")[0]
+            dtype = variable.dtype
+            one = Tracked(
+                ref, handle, dtype.as_datatype_enum, dtype.is_integer, size_of(variable), self._count,
+                own_name, user_site(),
+            )  # fmt: skip
+            self._count += 1
+            self._created = True
+            self._unnamed.append(one)
+            self._unseen.append(one)
+            self._by_ref[id(ref)] = self._by_variable[id(variable)] = one
+            if not self._trains and self._kept_bytes < _KEPT_BYTES:
+                one.kept = True
+                self._kept_bytes += one.size
+
+    def set_path(self, variable: Any, path: str) -> None:
+        """Keras names a variable that it has just made."""
+        with self._lock:
+            one = self._by_variable.get(id(variable))
+            if one is not None and one.ref() is variable:
+                one.path = path
+
+    def release_kept(self) -> None:
+        """The program trains, and its variables are seen at its steps. Until then the first ones are kept: a program
+        that never trains is looked at once, at its end, and their values may be asked for."""
+        with self._lock:
+            self._trains = True
+            kept, self._kept_dead = self._kept_dead, []
+            for one in kept:
+                self._release(one)
+
+    def release_dead(self) -> None:
+        """See the last value of those that have died, and free their memory."""
+        while self._died:
+            with self._lock:
+                try:
+                    one = self._by_ref.pop(id(self._died.popleft()))
+                except IndexError:  # another thread has just taken it
+                    return
+                if one.kept and not self._trains:
+                    self._kept_dead.append(one)
+                else:
+                    self._release(one)
+
+    def _release(self, one: Tracked) -> None:
+        one.last = one.look()
+        one.handle = None
+        self._plan = None  # it has handles too
+
+    @property
+    def created(self) -> bool:
+        """Whether any was created since the last look."""
+        return self._created
+
+    def reported(self) -> list[Tracked]:
+        """All that are reported, named."""
+        with self._lock:
+            self.release_dead()
+            self._name()
+            return [one for one in (*self._seen, *self._unseen) if one.reported]
+
+    def omitted(self, name: str) -> np.ndarray | None:
+        """The value of one that has not changed for too long to be reported: it has changed in another twin."""
+        with self._lock:
+            return next((one.value() for one in self._seen if one.name == name and not one.reported), None)
+
+    def _name(self) -> None:
+        unnamed, self._unnamed = self._unnamed, []
+        self._by_variable.clear()
+        for one in unnamed:
+            base = one.path or _name_at_site(one.own_name, one.site)
+            count = self._names[base] = self._names.get(base, 0) + 1
+            one.name = base if count == 1 else f"{base}#{count}"
+            one.phase = "seed" if one.is_integer and _is_seed_state(one.name) else "weights"
+
+    def _admit(self) -> list[Tracked]:
+        """Those of the unseen that have a value now."""
+        self._created = False
+        waiting, self._unseen = self._unseen, []
+        admitted = []
+        for one in waiting:
+            digest = one.look()
+            if digest is not None:
+                one.digest, one.changed = digest, self._looks
+                admitted.append(one)
+            elif one.handle is not None:
+                self._unseen.append(one)
+        if admitted:
+            self._seen += admitted
+            self._plan = self._groups = None
+        return admitted
+
+    def blocks(self, phase: str, only_new: bool = False) -> list[Block]:
+        """The variables as they are now. In phase `weights`, states of random streams go under `seed`."""
+        with self._lock:
+            self.release_dead()
+            self._name()
+            admitted = self._admit() if self._unseen else []
+            if phase != "final":
+                self.release_kept()
+            return [
+                Block(
+                    "seed" if kind == "seed" else phase,
+                    names,
+                    [one.digest for one in members],
+                    _reader(members),
+                )
+                for kind, names, members in (_grouped(admitted) if only_new else self._look())
+            ]
+
+    def _look(self) -> list[Group]:
+        self._looks += 1
+        if self._plan is None:
+            self._plan = Plan(self._seen)
+        recent, lately = self._count - _RECENT, self._looks - _LOOKS
+        regroup = False
+        for one, digest in zip(self._plan.tracked, self._plan.digests(), strict=True):
+            if digest != one.digest and digest is not None:
+                one.digest, one.changed = digest, self._looks
+            reported = one.number >= recent or one.changed > lately
+            if reported is not one.reported:
+                one.reported = reported
+                regroup = True
+        if regroup:  # a dead one does not come back
+            self._seen = [one for one in self._seen if one.reported or one.handle is not None]
+            self._plan = None
+        if regroup or self._groups is None:
+            self._groups = _grouped([one for one in self._seen if one.reported])
+        return self._groups
+
+
+def _grouped(tracked: list[Tracked]) -> list[Group]:
+    kinds = dict.fromkeys(one.phase for one in tracked)
+    members = {kind: [one for one in tracked if one.phase == kind] for kind in kinds}
+    return [(kind, tuple(one.name for one in members[kind]), members[kind]) for kind in kinds]
+
+
+def _reader(members: list[Tracked]) -> Callable[[int], np.ndarray | None]:
+    return lambda number: members[number].value()
+
+
+def _is_seed_state(name: str) -> bool:
+    return name.rpartition("/")[2].partition("#")[0] in ("seed_generator_state", "StateVar")
+
+
+def _name_at_site(name: str, site: tuple[str, int] | None) -> str:
+    """The name it was given, or else the name it is assigned to on the line that made it."""
+    if name.rpartition("/")[2] != "Variable" or site is None:
+        return name
+    return _assigned_name(*site) or name
+
+
+@lru_cache(maxsize=4096)
+def _assigned_name(file: str, line: int) -> str | None:
+    source = linecache.getline(file, line).strip()
+    try:
+        statement = ast.parse(source).body[0]
+    except (SyntaxError, IndexError):
+        return None
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    target = targets[0] if targets else None
+    if isinstance(target, ast.Name):
+        return target.id
+    return target.attr if isinstance(target, ast.Attribute) else None

@@ -1,0 +1,126 @@
+"""What is pinned, as read back: in a program's own process after its imports and its own settings, or in a bare process
+of this machine. And which points of the installed frameworks were found."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from twinrun.errors import TwinrunError
+from twinrun.frameworks.examine import Examined
+from twinrun.launch.program import Program
+from twinrun.launch.run import RunOptions, RunResult, run_once
+from twinrun.protocol.control import ControlState
+from twinrun.protocol.intervention import Pin
+from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.registry import frameworks
+from twinrun.twin.patch_table import Row
+from twinrun.twin.readback import shortfalls
+
+SCHEMA = "twinrun/doctor/1"
+_BARE = "twinrun.frameworks.examine"
+
+
+class CannotExamine(TwinrunError):
+    """The process that was to be examined did not answer."""
+
+
+@dataclass(frozen=True)
+class Examination:
+    subject: str  # which process was read, in words
+    controls: dict[str, ControlState]
+    program: str | None = None
+    notes: tuple[str, ...] = ()
+    versions: dict[str, str] = field(default_factory=dict)
+    request: PinRequest | None = None
+
+    @property
+    def missing(self) -> list[str]:
+        """Controls that are used here and do not hold."""
+        return [name for name, state in self.controls.items() if state.used and not state.ok]
+
+    @property
+    def exit_code(self) -> int:
+        strict = self.request is not None and self.request.strict
+        return 2 if strict and shortfalls(self.controls) else 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "subject": self.subject,
+            "program": self.program,
+            "pin": msgspec.to_builtins(self.request),
+            "controls": msgspec.to_builtins(self.controls, enc_hook=str),
+            "missing": self.missing,
+            "notes": list(self.notes),
+            "versions": self.versions,
+        }
+
+
+def examine_machine(request: PinRequest | None) -> Examination:
+    """A bare process: what a program that sets nothing itself would start with."""
+    result, found = _run_bare(request)
+    return Examination(
+        "a bare process of this machine",
+        result.facts.controls,
+        notes=tuple(found.notes),
+        versions=_versions(result.facts.environment),
+        request=request,
+    )
+
+
+def examine_program(
+    program: Program, request: PinRequest | None, timeout: float | None = None
+) -> Examination:
+    """The program's own process, when it has made its first training step; or at its end, if it makes none."""
+    with tempfile.TemporaryDirectory(prefix="twinrun-doctor-") as folder:
+        result = _run(program, request, folder, timeout)
+    when = "after its first training step" if result.steps else "at its end: it made no training step"
+    failure = [result.reason] if result.exit_code and result.reason else []
+    return Examination(
+        f"{program}, {when}",
+        result.facts.controls,
+        program=str(program),
+        notes=(*failure, *result.facts.notes),
+        versions=_versions(result.facts.environment),
+        request=request,
+    )
+
+
+def examine_patches() -> list[Row]:
+    """Every point of every source, control and framework that is installed here, as found in a pinned process."""
+    return _run_bare(PinRequest(), "all")[1].patches
+
+
+def _run_bare(request: PinRequest | None, *arguments: str) -> tuple[RunResult, Examined]:
+    with tempfile.TemporaryDirectory(prefix="twinrun-doctor-") as folder:
+        result = _run(Program(_BARE, arguments, module=True), request, folder)
+        lines = (result.recording / "stdout.txt").read_text().splitlines()
+        try:
+            return result, msgspec.json.decode(lines[-1], type=Examined)
+        except (IndexError, msgspec.DecodeError):
+            raise CannotExamine("the process to be examined did not answer") from None
+
+
+def _run(
+    program: Program, request: PinRequest | None, folder: str, timeout: float | None = None
+) -> RunResult:
+    interventions = () if request is None else (Pin(request),)
+    result = run_once(
+        RunOptions(program, 1, interventions, timeout=timeout, folder=str(Path(folder) / "run"))
+    )
+    if not result.facts.controls:
+        why = result.facts.controls_error or result.reason or "exited abruptly (os._exit or a crash)"
+        raise CannotExamine(f"{program} could not be examined: {why}", hint="does it run with plain python?")
+    return result
+
+
+def _versions(environment: dict[str, Any]) -> dict[str, str]:
+    packages = environment.get("packages", {})
+    names = [name for framework in frameworks() for name in framework.packages]
+    spellings = [spelling for name in names for spelling in dict.fromkeys((name, name.replace("_", "-")))]
+    return {name: str(packages[name]) for name in spellings if name in packages}

@@ -1,0 +1,164 @@
+"""Two recordings compared offline. Equal histories have equal chains, so the first differing frame is found by
+bisection, and a million steps take no longer than a thousand."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from twinrun.comparison.contract import Contract
+from twinrun.comparison.frames import STEP_COUNT, Difference
+from twinrun.comparison.judge import Judge
+from twinrun.environment.verdict import with_environments
+from twinrun.launch.recorded_twin import RecordedTwin
+from twinrun.recording.data_order import describe
+from twinrun.recording.frame import EVIDENCE
+from twinrun.recording.manifest import Manifest, read_manifest
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Verdict
+
+Answer = tuple[Verdict, Reason | None]
+
+
+def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
+    started = time.monotonic()
+    manifests = (read_manifest(a), read_manifest(b))
+    twins = (RecordedTwin("A", a), RecordedTwin("B", b))
+    judge = Judge(contract, twins)
+    lengths = tuple(len(twin.reader) for twin in twins)
+    shared = min(lengths)
+    start = _first_difference(twins, shared)
+    judge.frames = judge.steps = 0
+    if start:
+        judge.frames, judge.steps = start, twins[0].reader.frame(start - 1).step
+    verdict: Verdict = REPEATS
+    reason: Reason | None = None
+    if contract.bands:
+        verdict, reason = _by_bands(judge, twins, start)
+    elif start < shared:
+        verdict, reason = _judge_from(judge, twins, start, shared)
+    if verdict == REPEATS or (judge.first is not None and judge.first.uneven):
+        verdict, reason = _ends(judge, manifests, lengths)
+    result = CheckResult(
+        program=manifests[0].program,
+        verdict=verdict,
+        reason=reason and reason.message,
+        reason_kind=reason and reason.kind,
+        contract=str(contract),
+        steps_compared=judge.steps,
+        first_difference=judge.first if verdict != REPEATS else None,
+        first_bit_difference=judge.first_bits,
+        growth=tuple(judge.growth),
+        also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
+        controls=manifests[0].controls,
+        environment=manifests[0].environment,
+        timing={"seconds": round(time.monotonic() - started, 3)},
+        recordings=(str(a), str(b)),
+        notes=(*_environment_notes(manifests), *_data_notes(twins, equal=start == lengths[0] == lengths[1])),
+    )
+    return with_environments(result, manifests[0].environment, manifests[1].environment)
+
+
+def _first_difference(twins: tuple[RecordedTwin, RecordedTwin], shared: int) -> int:
+    """The number of the first frame that differs; `shared` when none does."""
+    a, b = (twin.reader for twin in twins)
+    low, high = 0, shared
+    while low < high:
+        middle = (low + high) // 2
+        if a.chain_at(middle) == b.chain_at(middle):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _judge_from(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int, shared: int) -> Answer:
+    a, b = twins
+    for seq in range(start, shared):
+        a.seq = b.seq = seq
+        frames = [a.reader.frame(seq), b.reader.frame(seq)]
+        if not frames[0].digests or not frames[1].digests:
+            return _rolled_up(judge, twins, seq, frames[0].step)
+        if judge.look(frames):
+            return (UNDECIDED, _no_values(judge, judge.unmeasured)) if judge.unmeasured else (DIVERGES, None)
+    return REPEATS, None
+
+
+def _by_bands(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int) -> Answer:
+    """Bands speak of metrics, whose values are kept of every frame, rolled up or not."""
+    a, b = twins
+    for frames in zip(a.follow(), b.follow(), strict=False):
+        if a.seq == start and all(frame.digests for frame in frames):
+            judge.look(list(frames))
+            continue
+        if a.seq == start:
+            judge.first_bits = _rolled_up_difference(twins, start, frames[0].step)
+        judge.remember(list(frames))
+        judge.frames, judge.steps = a.seq + 1, frames[0].step
+    left, unknown = judge.bands()
+    if unknown:
+        return UNDECIDED, unknown
+    return (DIVERGES, left) if left else (REPEATS, None)
+
+
+def _no_values(judge: Judge, unmeasured: Reason) -> Reason:
+    hint = f"record both runs with --keep-values to judge them under {judge.contract}"
+    return Reason(unmeasured.kind, f"{unmeasured.message}: {hint}")
+
+
+def _rolled_up(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int) -> Answer:
+    judge.first = judge.first_bits = _rolled_up_difference(twins, seq, step)
+    if judge.contract.bitwise:
+        return DIVERGES, None
+    kept = "these recordings keep no digests of single tensors: record with --detail"
+    return UNDECIDED, Reason("unmeasured", f"beyond step {step} {kept}")
+
+
+def _rolled_up_difference(twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int) -> Difference:
+    """Far into a long run only one digest for each phase is kept: the phase is known, the tensor is not."""
+    rolls = [twin.reader.rollup(seq) for twin in twins]
+    phases = [phase for phase in rolls[0] if rolls[0][phase] != rolls[1].get(phase) and phase not in EVIDENCE]
+    return Difference(step, phases[0] if phases else "weights", "(rolled up: record with --detail)")
+
+
+def _ends(judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...]) -> Answer:
+    if judge.frames == 0:
+        return UNDECIDED, Reason("no-step", "no training step was observed")
+    known = f"equal up to step {judge.steps}, nothing is known beyond"
+    for name, manifest in zip("AB", manifests, strict=True):
+        if (what := _not_ended_well(manifest)) is not None:
+            return UNDECIDED, Reason(what.kind, f"recording {name} {what.message}: {known}")
+    uneven = judge.first is not None and judge.first.uneven
+    if not uneven and lengths[0] == lengths[1]:
+        return REPEATS, None
+    if any(manifest.status in ("stopped", "held") for manifest in manifests):
+        return UNDECIDED, Reason("interrupted", f"one recording was stopped: {known}")
+    if judge.first is None:
+        longer = "A" if lengths[0] > lengths[1] else "B"
+        judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer)
+    longer = str(judge.first.only_in)
+    shorter = "B" if longer == "A" else "A"
+    return DIVERGES, Reason("uneven", f"{shorter} ended after step {judge.steps}, {longer} went on")
+
+
+def _not_ended_well(manifest: Manifest) -> Reason | None:
+    if manifest.status == "running":
+        return Reason("interrupted", "was cut off, or is still running")
+    if manifest.status == "failed" or manifest.exit_code not in (
+        0,
+        None,
+        -9 if manifest.status == "held" else 0,
+    ):
+        return Reason("crashed", "failed")
+    return None
+
+
+def _environment_notes(manifests: tuple[Manifest, Manifest]) -> tuple[str, ...]:
+    keys = [manifest.environment.get("name") for manifest in manifests]
+    if all(keys) and keys[0] != keys[1]:
+        return (f"recorded in different environments: {keys[0]} and {keys[1]}",)
+    return ()
+
+
+def _data_notes(twins: tuple[RecordedTwin, RecordedTwin], *, equal: bool) -> tuple[str, ...]:
+    said = describe(twins[0].reader, twins[1].reader, equal=equal)
+    return () if said is None else (said,)

@@ -1,0 +1,143 @@
+"""Second looks, before a verdict is given. Twins that run side by side may get in each other's way, and they share what
+another run would not: a quiet machine, and the time of day."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from twinrun.launch.round import Round
+from twinrun.protocol.facts import Facts
+from twinrun.protocol.intervention import Interventions, Stress
+from twinrun.protocol.registry import frameworks, sources
+from twinrun.protocol.source import SecondLook
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Conditions
+
+# Exceptions that speak of a file, a port, a device, memory, or a file half written, with all that derive from them
+# (FileExistsError, BlockingIOError, …). Frameworks add their own.
+_RESOURCE_ERRORS = {"OSError", "MemoryError", "EOFError", "BadZipFile", "UnpicklingError", "JSONDecodeError"}
+_RESOURCE_TEXT = re.compile(
+    r"no such file|not[ _]found|not exist|already exists|in use|locked|truncated|corrupt", re.IGNORECASE
+)
+_STEPS = 100  # enough to see whether the time of day reaches training
+_PATIENCE = (
+    60.0  # seconds, beside three times what the round before took: a program may wait for a moved clock
+)
+
+
+def one_after_the_other(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
+    """Twins that shared a file, or failed on what they share, are run again, each alone."""
+    if last.options.sequential or (why := _in_each_others_way(last, result.verdict)) is None:
+        return last, result
+    apart = last.again("one-after-the-other", sequential=True)
+    found = apart.run()
+    note = f"{why}, so the twins were run again, one after the other"
+    return apart, found.replace(conditions=Conditions(sequential=True), notes=(note, *found.notes))
+
+
+def _in_each_others_way(last: Round, verdict: str) -> str | None:
+    if verdict == REPEATS and (changed := changed_inputs(last.facts)):
+        # Twins that read it at the same moment prove nothing about the next run.
+        return f"the program changed a file that it reads ({_names(changed)})"
+    shared = shared_inputs(last.facts)
+    if verdict == DIVERGES and shared:
+        return f"the twins read what either of them may have written ({_names(shared)})"
+    if verdict == UNDECIDED and last.failed and shared:
+        return f"a twin failed, and they read what either may have written ({_names(shared)})"
+    if verdict == UNDECIDED and last.failed and (failure := resource_failure(last.facts)):
+        return f"a twin failed on a resource that the other twin may hold ({failure})"
+    return None
+
+
+def resource_failure(twins: Iterable[Facts]) -> str | None:
+    """The exception that ended a twin, where it speaks of something that twins share."""
+    known = _RESOURCE_ERRORS.union(*(framework.resource_errors for framework in frameworks()))
+    for failure in (facts.failure for facts in twins if facts.failure is not None):
+        if known.intersection(failure.kinds) or _RESOURCE_TEXT.search(failure.text):
+            return failure.kinds[0]
+    return None
+
+
+def changed_inputs(twins: Iterable[Facts]) -> list[str]:
+    return sorted({path for facts in twins for path in facts.inputs.changed})
+
+
+def shared_inputs(twins: list[Facts]) -> list[str]:
+    """Files that a twin read and that were written while it ran, by itself or by another. Those in a temporary folder
+    count only where another twin knows them too: else each has its own."""
+    read = [set(facts.inputs.paths) for facts in twins]
+    temporary = tempfile.gettempdir() + os.sep
+    found = set()
+    for number, facts in enumerate(twins):
+        others = set().union(*(known for other, known in enumerate(read) if other != number))
+        found |= {path for path in facts.inputs.fresh if path in others or not path.startswith(temporary)}
+    return sorted(found)
+
+
+def _names(paths: list[str]) -> str:
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return ", ".join(Path(path).name for path in paths[:3]) + more
+
+
+@dataclass(frozen=True)
+class StressRun:
+    """One more round for twins that agree, and why."""
+
+    looks: tuple[SecondLook, ...]
+
+    @property
+    def interventions(self) -> Interventions:
+        return tuple(look.intervention for look in self.looks)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(f"{look.why}: checked once more {look.how}" for look in self.looks)
+
+
+def stress_run(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
+    """Where something may race, or the time of day is read, the twins run once more: with CPU affinity shuffled in one
+    twin, and with the clock of one twin moved."""
+    if result.verdict != REPEATS:
+        return last, result
+    run = StressRun(tuple(_wanted_looks(last)))
+    if not run.looks:
+        return last, result
+    options = last.options
+    steps = options.steps
+    if Stress() not in run.interventions:
+        steps = min(options.steps or _STEPS, _STEPS)
+    began = time.monotonic()
+    interventions = (*options.interventions, *run.interventions)
+    again = last.again("stress", timeout=_patience(last), interventions=interventions, steps=steps)
+    found = again.run()
+    notes = run.notes
+    if found.verdict == DIVERGES:
+        conditions = Conditions(result.conditions.sequential, again.options.stressed, again.options.varied)
+        return again, found.replace(conditions=conditions, notes=(*result.notes, *notes, *found.notes))
+    if found.verdict == UNDECIDED:
+        notes += (f"that gave no answer after {time.monotonic() - began:.0f} s: {found.reason}",)
+    return last, result.replace(notes=(*result.notes, *notes))
+
+
+def _wanted_looks(last: Round) -> Iterable[SecondLook]:
+    """What the sources ask for, each intervention once; not what was done already."""
+    asked = set(last.options.interventions)
+    events = [event for facts in last.facts for event in facts.events]
+    for source in sources():
+        look = source.second_look(events)
+        if look is None or look.intervention in asked:
+            continue
+        if last.options.experiment and not isinstance(look.intervention, Stress):
+            continue
+        asked.add(look.intervention)
+        yield look
+
+
+def _patience(last: Round) -> float:
+    long_enough = 3 * last.seconds + _PATIENCE
+    return min(long_enough, last.options.timeout) if last.options.timeout else long_enough

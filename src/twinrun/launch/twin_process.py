@@ -1,0 +1,216 @@
+"""A twin: one process running the user's program, with a recording, a channel, and a life that ends with ours."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from twinrun.environment.secrets import mask_arguments
+from twinrun.errors import CannotWrite
+from twinrun.launch.interventions import Setup
+from twinrun.launch.program import Program
+from twinrun.launch.stdin import StdinCopy
+from twinrun.protocol import channel as wire
+from twinrun.protocol.facts import Facts
+from twinrun.protocol.messages import (
+    Answer,
+    AskDump,
+    AskFacts,
+    Dumped,
+    End,
+    FactsAnswer,
+    NoAnswer,
+    Question,
+    Trouble,
+)
+from twinrun.protocol.registry import frameworks
+from twinrun.protocol.spec import Spec
+from twinrun.recording.dump import Key
+from twinrun.recording.frame import Frame
+from twinrun.recording.manifest import read_manifest
+from twinrun.twin.reexec import entrance
+
+
+class Twin:
+    """Started at once; `frames` fills as it is pumped; always `kill`ed in the end."""
+
+    def __init__(
+        self,
+        name: str,
+        program: Program,
+        folder: Path,
+        *,
+        stdin: StdinCopy | None = None,
+        setup: Setup | None = None,
+        **settings: Any,
+    ) -> None:
+        """`settings` are fields of the Spec."""
+        self.name = name
+        self.folder = folder
+        self.frames: deque[Frame] = deque()
+        self.step = 0
+        self.count = 0
+        self.last_message = time.monotonic()
+        self.trouble: Trouble | None = None
+        self.end: End | None = None
+        self.closed = False
+        setup = setup or Setup()
+        self.channel, theirs = wire.pair()
+        lifeline, self._lifeline = os.pipe()
+        spec = Spec(
+            str(folder), theirs.fileno(), lifeline, str(program), tuple(mask_arguments(program.arguments)),
+            pythonpath=os.environ.get("PYTHONPATH"), interventions=setup.interventions, varied=setup.varied, **settings,
+        )  # fmt: skip
+        self._waits = spec.lockstep
+        spec_file = folder / "spec.json"
+        try:
+            folder.mkdir(parents=True)
+            out = (folder / "stdout.txt").open("wb")
+            err = (folder / "stderr.txt").open("wb")
+            spec.write(spec_file)
+        except OSError as problem:
+            raise CannotWrite(
+                f"cannot write a recording to {folder}: {problem.strerror}",
+                hint="choose another place with --dir",
+            ) from None
+        with out, err, theirs:
+            self.process = subprocess.Popen(
+                program.command(),
+                cwd=program.cwd,
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=_environment(spec_file, setup.environment),
+                pass_fds=(theirs.fileno(), lifeline),
+                start_new_session=True,  # its own group, so that all it starts can be ended with it
+            )
+        os.close(lifeline)
+        if stdin:
+            stdin.feed(self.process)
+
+    # talking
+
+    def pump(self) -> None:
+        """Take in what has arrived. Call when the channel is readable."""
+        if not self.channel.feed():
+            self.closed = True
+        while (message := self.channel.take()) is not None:
+            self._note(*message)
+
+    def _note(self, kind: int, body: Any) -> None:
+        self.last_message = time.monotonic()
+        if kind == wire.FRAME:
+            self.frames.append(body)
+            self.step = body.step
+            self.count += 1
+        elif kind == wire.END:
+            self.end = body
+        elif kind == wire.TROUBLE:
+            self.trouble = body
+
+    def go(self) -> None:
+        if not self._waits:  # nobody would read the message: after some hundreds of them, sending would block
+            return
+        with contextlib.suppress(OSError):
+            self.channel.send(wire.GO)
+
+    def ask(self, question: Question, timeout: float = 60.0) -> Answer:
+        """A question to a held twin. Never raises: a twin that cannot answer gives NoAnswer."""
+        try:
+            self.channel.send_message(wire.ASK, question)
+            self.channel.set_timeout(timeout)
+            while True:
+                message = self.channel.receive()
+                if message is None:
+                    return NoAnswer("the twin ended, or did not answer in time")
+                if message[0] == wire.ANSWER:
+                    answer: Answer = message[1]
+                    return answer
+                self._note(*message)
+        except (OSError, ValueError) as problem:
+            return NoAnswer(str(problem))
+        finally:
+            with contextlib.suppress(OSError):
+                self.channel.set_timeout(None)
+
+    def dump(self, entries: list[Key], file: Path) -> Path | None:
+        answer = self.ask(AskDump(entries, str(file)))
+        return Path(answer.file) if isinstance(answer, Dumped) else None
+
+    def facts(self) -> Facts:
+        """What the twin knows of itself: as it said at its end, or as it says when asked."""
+        if self.end is not None:
+            return self.end.facts
+        if self.ended:
+            return Facts(step=self.step)
+        answer = self.ask(AskFacts())
+        return answer.facts if isinstance(answer, FactsAnswer) else Facts(step=self.step)
+
+    # ending
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more will come."""
+        return self.closed or (self.process.poll() is not None and not self._readable())
+
+    def _readable(self) -> bool:
+        import select
+
+        return not self.closed and bool(select.select([self.channel], [], [], 0)[0])
+
+    def wait(self, timeout: float) -> int | None:
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def kill(self, status: str | None = None) -> None:
+        """End it and everything it started. The recording's manifest gets what only the parent knows."""
+        code = self.process.poll()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        with contextlib.suppress(OSError):
+            os.close(self._lifeline)
+        with contextlib.suppress(OSError):
+            self.channel.close()
+        with contextlib.suppress(Exception):
+            (self.folder / "spec.json").unlink()
+            manifest = read_manifest(self.folder)
+            status = status if manifest.status == "running" and status else manifest.status
+            manifest.but(exit_code=code, status=status).write(self.folder)
+
+    def tail(self, lines: int = 15) -> str:
+        """The end of what the program printed: its errors first of all."""
+        known = frameworks()
+        for name in ("stderr.txt", "stdout.txt"):
+            with contextlib.suppress(OSError):
+                text = (self.folder / name).read_bytes()[-16_384:].decode("utf-8", "replace").strip()
+                kept = [line for line in text.splitlines() if not any(f.is_log_noise(line) for f in known)]
+                if kept:
+                    return "\n".join(kept[-lines:])
+        return ""
+
+
+def ending(code: int) -> str:
+    """How a process ended, in words."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by signal {-code} ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
+def _environment(spec_file: Path, extra: Mapping[str, str]) -> dict[str, str]:
+    environment = {**os.environ, **extra}
+    for framework in frameworks():
+        environment = {**framework.launch_environment(environment), **environment}
+    return {**environment, **entrance(str(spec_file), environment.get("PYTHONPATH"))}

@@ -1,0 +1,94 @@
+"""A data audit as a table of stages and a list of findings: text, and HTML for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from twinrun.findings.finding import Finding
+from twinrun.pipelines.build_sites import shown_file
+
+if TYPE_CHECKING:
+    from twinrun.pipelines.pipeline_stages import Stage
+
+_HEADS = ("stage", "", "order", "randomness", "built at")
+_SHOWN = """
+    buffer_size batch_size count num_parallel_calls cycle_length deterministic num_shards index workers elements
+"""
+_AUTOTUNED = ("num_parallel_calls", "buffer_size", "cycle_length")
+_COLOURS = {"deterministic": "#2e7d32", "none": "#2e7d32", "seeded": "#2e7d32", "unknown": "#8d6e00"}
+_HTML = """\
+<div><p>{{ subject }}: {{ count }}</p>
+{%- if stages %}<table><tr>{% for head in heads %}<th style="text-align:left">{{ head }}</th>{% endfor %}</tr>
+{%- for cells, notes in stages %}<tr>
+{%- for cell in cells %}<td style="text-align:left{{ ';color:' ~ colours.get(cell, '#c62828') if loop.index in (3, 4) }}">{{ cell }}
+{%- if loop.last %}{% for note in notes %}<br><small>{{ note }}</small>{% endfor %}{% endif %}</td>{% endfor %}</tr>
+{%- endfor %}</table>{% endif %}
+<ul>{% for one in findings %}<li><b>{{ one.code }}</b> {{ one.message }}
+{%- if one.place %} <code>{{ shown_file(one.place) }}</code>{% endif %}
+{%- if one.fix %}<br>fix: {{ one.fix }}{% endif %}</li>{% endfor %}</ul></div>"""
+
+
+def as_text(subject: str, stages: tuple[Stage, ...], findings: tuple[Finding, ...]) -> str:
+    count = f"{len(stages)} stage{'s' * (len(stages) > 1)}, " if stages else ""
+    lines = [f"{subject}: {count}{_count(findings)}"]
+    rows = [_HEADS, *map(_cells, stages)]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)] + [0]
+    for row, notes in zip(rows, [(), *(stage.notes for stage in stages)], strict=True):
+        if stages:
+            lines.append("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)))
+        lines += [f"      · {note}" for note in notes]
+    return "\n".join(line.rstrip() for line in (*lines, *finding_lines(findings, with_evidence=True)))
+
+
+def finding_lines(findings: Iterable[Finding], *, with_evidence: bool = False) -> list[str]:
+    lines = []
+    for one in findings:
+        lines.append(f"{one.code} {one.name}: {one.message}")
+        lines += [f"  --> {shown_file(one.place)}"] if one.place else []
+        lines += [f"      {text}" for text in one.evidence if with_evidence]
+        lines += [f"  fix: {one.fix}"] if one.fix else []
+    return lines
+
+
+def as_html(subject: str, stages: tuple[Stage, ...], findings: tuple[Finding, ...]) -> str:
+    from jinja2 import Environment
+
+    return (
+        Environment(autoescape=True)
+        .from_string(_HTML)
+        .render(
+            subject=subject,
+            count=_count(findings),
+            heads=_HEADS,
+            stages=[(_cells(stage), stage.notes) for stage in stages],
+            findings=findings,
+            colours=_COLOURS,
+            shown_file=shown_file,
+        )
+    )
+
+
+def _count(findings: tuple[Finding, ...]) -> str:
+    return {0: "no findings", 1: "1 finding"}.get(len(findings), f"{len(findings)} findings")
+
+
+def _cells(stage: Stage) -> tuple[str, ...]:
+    number = "  " * stage.depth + stage.number
+    return number, _call(stage), stage.order, stage.randomness, stage.where or "unknown line"
+
+
+def _call(stage: Stage) -> str:
+    shown = []
+    for name in _SHOWN.split():
+        value = stage.attributes.get(name)
+        if value is None or value == "default":
+            continue
+        if value == -1 and name == "elements":
+            value = "∞"
+        elif value == -1 and name in _AUTOTUNED:
+            value = "AUTOTUNE"
+        shown.append(f"{name}={value}")
+    if stage.seeds is not None and stage.seeds != (0, 0):
+        shown.append(f"seed={stage.seeds[1]}")
+    return f"{stage.kind}({', '.join(shown)})"

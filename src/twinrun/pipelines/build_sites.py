@@ -1,0 +1,120 @@
+"""Which line of the user's code built a dataset, a stage inside a function, or an op.
+
+A dataset built eagerly leaves no trace of its builder in its graph, so `note_sites()` stores the caller on the
+Python object, which the graph never sees. What is built inside a traced function has a traceback of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from twinrun.twin.callers import is_users
+
+__all__ = ["Site", "is_users"]
+
+_SITE = "_twinrun_site"
+_WRAPPERS = {"__init__", "error_handler", "new_func", "noted", "op_dispatch_handler", "wrapper", "<lambda>"}
+_original: Any = None
+
+
+@dataclass(frozen=True)
+class Site:
+    """A line of the user's code, and what it called (`shuffle`, `list_files`, …) where that is known."""
+
+    file: str
+    line: int
+    call: str | None = None
+
+    def __str__(self) -> str:
+        return f"{shown_file(self.file)}:{self.line}"
+
+
+def shown_file(file: str) -> str:
+    """A path as the user would write it: relative to the working directory when it is below it."""
+    here = os.getcwd() + os.sep  # noqa: PTH109 - for every line that is shown
+    return file.removeprefix(here)
+
+
+def note_sites() -> None:
+    """From now on every dataset object remembers the line that built it. Calling it again does nothing.
+
+    All dataset classes pass through one constructor, which is patched. The patch reads the stack and sets one
+    Python attribute; it creates no op and takes no seed.
+    """
+    global _original
+    if _original is not None:
+        return
+    from tensorflow.python.data.ops import dataset_ops
+
+    from twinrun.pipelines.lifted_graph import remember
+
+    original = dataset_ops.DatasetV2.__init__
+
+    def noted(self: Any, variant_tensor: Any) -> None:
+        original(self, variant_tensor)
+        remember(self)
+        site = calling_site()
+        if site is not None:
+            setattr(self, _SITE, site)
+
+    dataset_ops.DatasetV2.__init__ = noted
+    _original = original
+
+
+def forget_sites() -> None:
+    """Undo `note_sites`. Datasets built in between keep their sites."""
+    global _original
+    if _original is not None:
+        from tensorflow.python.data.ops import dataset_ops
+
+        dataset_ops.DatasetV2.__init__ = _original
+        _original = None
+
+
+def calling_site() -> Site | None:
+    """The nearest frame of the user's code on this stack, and the library function that it called."""
+    stack = traceback.walk_stack(sys._getframe(1))
+    return _nearest((frame.f_code.co_filename, line, frame.f_code.co_name) for frame, line in stack)
+
+
+def op_site(op: Any) -> Site | None:
+    """The innermost line of the user's code in a graph op's own traceback."""
+    try:
+        frames = list(op.traceback)
+    except (AttributeError, TypeError):
+        return None
+    return _nearest((frame.filename, frame.lineno, frame.name) for frame in reversed(frames))
+
+
+def _nearest(frames: Iterable[tuple[str, int, str]]) -> Site | None:
+    """The first of these (file, line, function) that is the user's."""
+    call = None
+    for file, line, function in frames:
+        if is_users(file):
+            return Site(file, line, call)
+        if function not in _WRAPPERS:
+            call = function
+    return None
+
+
+def dataset_site(dataset: Any) -> Site | None:
+    """The line that built this dataset object, if it was noted."""
+    return getattr(dataset, _SITE, None)
+
+
+def callable_site(function: Any) -> Site | None:
+    """Where a Python function, method, lambda, partial or callable object is written, if it is the user's."""
+    function = getattr(function, "func", function)  # functools.partial
+    function = getattr(function, "__func__", function)
+    if not hasattr(function, "__code__"):
+        function = inspect.getattr_static(type(function), "__call__", None)
+    code = getattr(function, "__code__", None)
+    if code is None or not is_users(code.co_filename):
+        return None
+    return Site(code.co_filename, code.co_firstlineno, code.co_name)

@@ -1,0 +1,39 @@
+"""What a twin knows of itself at its end, or when it is held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from twinrun.findings.finding import Finding
+from twinrun.protocol.control import ControlState
+from twinrun.protocol.event import Event
+
+
+class Inputs(msgspec.Struct, frozen=True):
+    """The files that the program read or looked for."""
+
+    paths: list[str] = []
+    changed: list[str] = []  # not what they were when first read
+    fresh: list[str] = []  # written since this program started, by itself or by another
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """The exception that ended the program."""
+
+    kinds: list[str]  # its class and the classes it derives from
+    text: str
+
+
+class Facts(msgspec.Struct, kw_only=True):
+    step: int = 0
+    events: list[Event] = []
+    inputs: Inputs = msgspec.field(default_factory=Inputs)
+    environment: dict[str, Any] = {}
+    controls: dict[str, ControlState] = {}
+    controls_error: str | None = None
+    findings: list[Finding] = []  # noticed inside the process
+    datasets: Any = None  # what an audit of the input pipeline saw
+    notes: list[str] = []
+    failure: Failure | None = None

@@ -1,0 +1,122 @@
+"""The options of a run, declared once. The command line, TWINRUN_* variables, [tool.twinrun] in pyproject.toml,
+`twinrun.check` and the pytest marker all take their names, defaults and checks from here. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from twinrun.errors import UsageError
+
+if TYPE_CHECKING:
+    from twinrun.launch.options import CheckOptions
+    from twinrun.launch.program import Program
+    from twinrun.protocol.pin import PinRequest
+
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True)
+class Option:
+    """`flag` is how it is written on the command line, where that is not the name itself."""
+
+    help: str
+    kind: Literal["text", "texts", "count", "time", "switch", "pin"] = "text"
+    default: Any = None
+    least: int = 1
+    metavar: str | None = None
+    flag: tuple[str, ...] = ()
+
+    def parse(self, name: str, value: Any) -> Any:
+        """A value from the command line, a variable, the project file or a call."""
+        if value is None:
+            value = self.default
+        if value is None:
+            return {"switch": False, "texts": ()}.get(self.kind)
+        if self.kind == "count":
+            return self._count(name, value)
+        if self.kind == "time":
+            return seconds(name, value)
+        if self.kind == "pin" and type(value) in (bool, int):
+            return str(value) if not isinstance(value, bool) else "default" if value else None
+        if self.kind == "switch" and not isinstance(value, bool):
+            raise UsageError(f"invalid value for {name}: {value!r}", hint="write true or false")
+        if self.kind in ("text", "pin") and not isinstance(value, str):
+            raise UsageError(f"invalid value for {name}: {value!r}", hint="write a text in quotes")
+        return value
+
+    def _count(self, name: str, value: Any) -> int:
+        if isinstance(value, bool) or not re.fullmatch(r"-?\d+", str(value).strip()):
+            raise UsageError(f"invalid value for {name}: {value!r}", hint="write a whole number")
+        if int(value) < self.least:
+            raise UsageError(f"{name} must be at least {self.least}, not {value}")
+        return int(value)
+
+
+OPTIONS: dict[str, Option] = {
+    "runs": Option("Number of twins, at least 2.", "count", 2, least=2),
+    "contract": Option("bitwise, ulp=N, rtol=…,atol=…, or band=loss:1e-3,accuracy:0.5%.", default="bitwise"),
+    "sequential": Option("One twin after the other, for large models.", "switch"),
+    "no_diagnose": Option("Report where the twins differ, do not look for the cause.", "switch"),
+    "budget": Option("Time for the diagnosis.", "time", "120s"),
+    "freeze": Option(
+        "Make one source give the same values in every run, as an experiment of the diagnosis does. "
+        "May be repeated.",
+        "texts",
+        metavar="SOURCE[.ACTION][:FILE:LINE]",
+    ),
+    "stress": Option("Shuffle the CPU affinity of all twins but the first, so that races show.", "switch"),
+    "trace_ops": Option(
+        "Run functions eagerly and compare the step at hand op by op, as a diagnosis does.", "switch"
+    ),
+    "trace_pipeline": Option("The same for the functions of the input pipeline.", "switch"),
+    "steps": Option("Stop after this many steps.", "count"),
+    "pin": Option("Pin every source of randomness; see `twinrun doctor`.", "pin", metavar="[=SEED]"),
+    "vary": Option(
+        "Change between the twins what must not matter: hashseed,fileorder,threads,load,timezone,clock or all.",
+        metavar="LIST",
+    ),
+    "timeout": Option("Give up after this long (90s, 5m).", "time"),
+    "detail": Option("Keep a digest of every tensor of every step.", "switch"),
+    "folder": Option("Where the recordings go.", metavar="FOLDER", flag=("--dir",)),
+    "no_progress": Option("No live line.", "switch"),
+    "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
+}
+
+
+def seconds(name: str, value: Any) -> float:
+    """`90`, `90s`, `5m`, `1h`."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", str(value).strip())
+    if not match or float(match[1]) <= 0:
+        raise UsageError(f"invalid {name}: {value!r} is not a time", hint="write 90, 90s, 5m or 1h")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def pin_request(pin: str | None) -> PinRequest | None:
+    """What a value of `pin` asks for: None for nothing, `default` for everything with the usual seed."""
+    if pin is None:
+        return None
+    from twinrun.protocol.registry import parse_pin
+
+    return parse_pin("" if pin == "default" else pin)
+
+
+def check_options(program: Program, **given: Any) -> CheckOptions:
+    """What a check is asked to do, from values as a user writes them; what is not given has its default."""
+    from twinrun.comparison.contract import parse_contract
+    from twinrun.launch.interventions import parse_interventions
+    from twinrun.launch.options import CheckOptions
+
+    value = {name: option.parse(name, given.get(name)) for name, option in OPTIONS.items()}
+    interventions = parse_interventions(
+        pin=pin_request(value["pin"]), vary=value["vary"], freeze=value["freeze"], stress=value["stress"]
+    )
+    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder")
+    return CheckOptions(
+        program,
+        contract=parse_contract(value["contract"]),
+        interventions=interventions,
+        tracing="pipeline" if value["trace_pipeline"] else "step" if value["trace_ops"] else "",
+        **{name: value[name] for name in plain},
+    )

@@ -1,0 +1,153 @@
+"""The audit of source: which files are read, how each is followed, and the findings."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from twinrun.errors import ProgramNotFound
+from twinrun.findings.finding import Finding
+from twinrun.findings.fixes import Fix, propose
+from twinrun.findings.silence import sift
+from twinrun.source_audit.follow import follow_library, follow_program
+from twinrun.source_audit.origin_findings import Reported, fold, reported
+from twinrun.source_audit.program_files import (
+    Module,
+    Problem,
+    Sources,
+    project_folders,
+    python_files,
+    shown_path,
+)
+from twinrun.source_audit.relevance import worth_following, worth_looking_into
+from twinrun.source_audit.state import State
+
+_RECURSION = 8_000
+
+
+@dataclass(frozen=True)
+class SourceAudit:
+    """What was found in the source: findings, those silenced (and why), and what could not be judged."""
+
+    findings: tuple[Finding, ...]
+    files_read: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+    silenced: tuple[tuple[Finding, str], ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+
+def audit_source(paths: Sequence[str | Path], arguments: Sequence[str] | None = None) -> SourceAudit:
+    """Audit programs and folders by their source alone: nothing is imported, nothing is run.
+
+    A file is followed as a program, with the modules of its own that it imports. In a folder, every file that
+    is written to be run is followed as a program, and the functions of all files as others may call them.
+    `arguments` are the words that follow a program on its command line, when they are known: options then
+    have the values they would have in that run.
+    """
+    here = Path.cwd()
+    folders = [path for path in map(Path, paths) if path.is_dir()]
+    sources = Sources(project_folders(*(folder.absolute() for folder in folders), here))
+    states: list[State] = []
+    with _interpreter_settings():
+        for path in map(Path, paths):
+            if path.is_dir():
+                states.extend(_folder(sources, path))
+            elif path.exists():
+                states.extend(_program(sources, path, None if arguments is None else tuple(arguments)))
+            else:
+                raise ProgramNotFound(f"no such file or folder: {path}", hint="check the path")
+    return _gathered(sources, states)
+
+
+def _program(sources: Sources, path: Path, arguments: tuple[str, ...] | None) -> Iterator[State]:
+    module = sources.read(path)
+    if module is None:
+        return
+    yield follow_program(sources, module, arguments)
+    if not module.is_entry:
+        yield follow_library(sources, module)
+
+
+def _folder(sources: Sources, folder: Path) -> Iterator[State]:
+    read = (sources.read(path) for path in python_files(folder))
+    modules = [module for module in read if module is not None]
+    names = {name for module in modules for name in module.imports}
+    imported = names | {name.rpartition(".")[0] for name in names}  # `from module import name`
+    for module in modules:
+        started = module.has_main_guard or (module.is_entry and module.name not in imported)
+        if started and worth_following(sources, module):
+            yield follow_program(sources, module)
+    shared: State | None = None
+    for module in modules:
+        if worth_looking_into(sources, module):
+            shared = follow_library(sources, module, shared)
+    if shared is not None:
+        yield shared
+
+
+def _gathered(sources: Sources, states: Sequence[State]) -> SourceAudit:
+    found: dict[tuple[str, str | None, int | None], Reported] = {}
+    problems = list(sources.problems)
+    for state in states:
+        problems.extend(problem for problem in state.problems if problem not in problems)
+        for each in reported(state):
+            found.setdefault((each.finding.code, each.finding.file, each.finding.line), each)
+    modules = {module.shown: module for module in sources.modules}
+    kept: list[Reported] = []
+    silenced: list[tuple[Finding, str]] = []
+    for each in found.values():
+        # To find the statement a comment belongs to, the file is parsed again: only where there is a comment.
+        if not modules[each.finding.file or ""].mentions("twinrun"):
+            kept.append(each)
+            continue
+        sifted = sift([each.finding], lambda file: modules[file].text)
+        silenced.extend(sifted.silenced)
+        kept.extend(replace(each, finding=finding) for finding in sifted.kept)
+    findings: list[Finding] = []
+    fixes: list[Fix] = []
+    for each in fold(kept):
+        fix = _fix(modules, each)
+        findings.append(each.finding if fix is None else replace(each.finding, fix=fix.describe()))
+        fixes.extend([fix] if fix is not None else [])
+    return SourceAudit(
+        tuple(findings), tuple(sorted(modules)), tuple(problems), tuple(silenced), tuple(fixes)
+    )
+
+
+def _fix(modules: dict[str, Module], each: Reported) -> Fix | None:
+    finding = each.finding
+    assert finding.file is not None and finding.line is not None
+    program = None if each.program is None else (each.program, modules[each.program].text)
+    return propose(finding.code, finding.file, finding.line, modules[finding.file].text, program=program)
+
+
+def module_file(name: str, folder: Path | None = None) -> Path:
+    """The file that `python -m name`, started in this folder, would run; nothing is imported to find it."""
+    base = (folder or Path.cwd()).joinpath(*name.split("."))
+    for candidate in (base / "__main__.py", base.with_suffix(".py")):
+        if candidate.is_file():
+            return candidate
+    raise ProgramNotFound(
+        f"no module {name} here to audit",
+        hint=f"run from the folder that holds {name.partition('.')[0]}, as with python -m",
+        where=shown_path(base),
+    )
+
+
+@contextmanager
+def _interpreter_settings() -> Iterator[None]:
+    """Following a program recurses as deep as its calls and expressions do. Collecting garbage among so many small
+    objects that live until the end would take a third of the time, and find nothing."""
+    limit, collects = sys.getrecursionlimit(), gc.isenabled()
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    gc.disable()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+        if collects:
+            gc.enable()

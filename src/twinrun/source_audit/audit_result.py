@@ -1,0 +1,130 @@
+"""The result of `twinrun audit`, which every output format is made from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from twinrun.findings.finding import Finding
+from twinrun.findings.fixes import Fix, as_diff
+from twinrun.findings.silence import sift
+from twinrun.source_audit.audit import SourceAudit
+from twinrun.source_audit.origin_findings import by_place
+from twinrun.source_audit.program_files import Problem, decode, shown_path
+
+SCHEMA = "twinrun/audit/1"
+CLEAN, FINDINGS, UNDECIDED = "clean", "findings", "undecided"
+_EXIT_CODES = {CLEAN: 0, FINDINGS: 1, UNDECIDED: 2}
+
+
+@dataclass(frozen=True)
+class DatasetsAudit:
+    """What was found in the inputs of one run, and what of them could not be judged."""
+
+    findings: tuple[Finding, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Stages that are not known, each in a line."""
+    failures: tuple[str, ...] = ()
+    """Why not all inputs were audited, each in a sentence."""
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """Findings of the source and of the datasets, with what was read and what could not be judged."""
+
+    program: str
+    findings: tuple[Finding, ...]
+    files: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+    silenced: tuple[tuple[Finding, str], ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    datasets_audited: bool = False
+    reason: str | None = None
+    """Why the audit could not judge, when it could not."""
+    notes: tuple[str, ...] = ()
+    """What of the inputs could not be judged."""
+
+    @property
+    def verdict(self) -> str:
+        if self.findings:
+            return FINDINGS
+        return UNDECIDED if self.reason else CLEAN
+
+    @property
+    def exit_code(self) -> int:
+        return _EXIT_CODES[self.verdict]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "program": self.program,
+            "findings": [finding.as_json() for finding in self.findings],
+            "silenced": [
+                {"code": finding.code, "file": finding.file, "line": finding.line, "reason": reason}
+                for finding, reason in self.silenced
+            ],
+            "files": list(self.files),
+            "datasets_audited": self.datasets_audited,
+            "problems": [asdict(problem) for problem in self.problems],
+            "notes": list(self.notes),
+        }
+
+    def as_fix_diff(self) -> str:
+        """A patch of the fixes that change nothing but randomness and order."""
+        return as_diff(fix for fix in self.fixes if fix.safe)
+
+
+def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | None) -> AuditResult:
+    """Put both audits together."""
+    seen = datasets or DatasetsAudit()
+    sifted = sift(map(_as_shown, seen.findings), _text)
+    found = {_place(each): each for each in source.findings}
+    for each in sifted.kept:
+        read = found.get(_place(each))
+        if read is None:
+            found[_place(each)] = each
+        else:  # the run is certain; the source has the line as written, and the fix
+            evidence = tuple(dict.fromkeys((*each.evidence, *read.evidence)))
+            found[_place(each)] = replace(each, file=read.file, evidence=evidence, fix=read.fix or each.fix)
+    silenced = {_place(each): (each, reason) for each, reason in (*sifted.silenced, *source.silenced)}
+    return AuditResult(
+        program,
+        tuple(sorted(found.values(), key=by_place)),
+        source.files_read,
+        source.problems,
+        tuple(silenced.values()),
+        source.fixes,
+        datasets_audited=datasets is not None,
+        reason=_reason(source, seen.failures),
+        notes=(*seen.failures, *(f"not known: {stage}" for stage in seen.unknown)),
+    )
+
+
+def _place(finding: Finding) -> tuple[str, str | None, int | None]:
+    """One place, by however many paths its file is known."""
+    return finding.code, finding.file and str(Path(finding.file).resolve()), finding.line
+
+
+def _as_shown(finding: Finding) -> Finding:
+    """The running program knows its files by their full paths."""
+    return replace(finding, file=shown_path(Path(finding.file))) if finding.file else finding
+
+
+def _text(file: str) -> str | None:
+    try:
+        return decode(Path(file).read_bytes())
+    except OSError:
+        return None
+
+
+def _reason(source: SourceAudit, failures: tuple[str, ...]) -> str | None:
+    """Why nothing may be called clean: something could not be read, or not followed to its end."""
+    if source.problems:
+        others = len(source.problems) - 1
+        return f"{source.problems[0]}" + (f" (and {others} more)" if others else "")
+    if failures:
+        return failures[0]
+    return None if source.files_read else "there is no Python file to read"

@@ -1,0 +1,152 @@
+"""One call that leaves the program, as the rules see it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from twinrun.knowledge import Argument, Known, Switch, known
+from twinrun.source_audit import expressions, function_calls
+from twinrun.source_audit.abstract_values import Arguments, Value, plain, total
+from twinrun.source_audit.marks import NONE, VALUE, Marks, Origin, with_mode
+from twinrun.source_audit.state import Frame, State
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """A call of a function, method or object that is not the program's own."""
+
+    frame: Frame
+    node: ast.Call
+    path: str
+    """The canonical dotted name of the function; of a method, the name of the method."""
+    arguments: Arguments
+    receiver: Value = field(default_factory=plain)
+    """The object a method belongs to, or the object that is called."""
+
+    # -- what it is given -----------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        return self.frame.state
+
+    @property
+    def known(self) -> Known:
+        """What is known about the function, for a rule that was chosen by it."""
+        found = known(self.path)
+        assert found is not None
+        return found
+
+    @property
+    def args(self) -> list[Value]:
+        return self.arguments.positional
+
+    @property
+    def keywords(self) -> dict[str, Value]:
+        return self.arguments.keywords
+
+    @property
+    def spread(self) -> Marks:
+        return self.arguments.spread
+
+    @property
+    def open(self) -> bool:
+        return self.arguments.open
+
+    @property
+    def everything(self) -> list[Value]:
+        return [*self.args, *self.keywords.values()]
+
+    @property
+    def marks(self) -> Marks:
+        """The marks of all arguments."""
+        return self.arguments.marks
+
+    @property
+    def first(self) -> Value:
+        return self.args[0] if self.args else plain()
+
+    def argument(self, position: int | None, name: str) -> Value | None:
+        """An argument by position or name; None when it is not given."""
+        if name in self.keywords:
+            return self.keywords[name]
+        if position is not None and position < len(self.args):
+            return self.args[position]
+        return None
+
+    def constant(self, position: int | None, name: str, default: Any = None) -> Any:
+        """The value of an argument, when it is a constant; `default` when it is not given."""
+        found = self.argument(position, name)
+        return default if found is None else found.constant
+
+    def items(self, position: int | None, name: str) -> list[Value]:
+        """The items of an argument that is a list or tuple; none when they are not known."""
+        found = self.argument(position, name)
+        return list(found.items or ()) if found is not None else []
+
+    def given(self, position: int | None, name: str) -> bool:
+        """Whether an argument is given and is not None; arguments that cannot be seen are taken to hold it."""
+        found = self.argument(position, name)
+        return self.open if found is None else found.constant is not None
+
+    def switched_on(self, switch: Switch | None) -> bool:
+        """Whether the argument that turns shuffling on is True, or left at a default that is."""
+        if switch is None:
+            return True
+        given = self.constant(switch.position, switch.name)
+        return switch.default if given is None else given is True
+
+    # -- what it does ---------------------------------------------------------------------------------
+
+    def origin(self, code: str, *, part: str = "") -> Origin:
+        return self.state.origin(code, self.frame, self.node, part=part)
+
+    def varies(self, code: str, mode: str = VALUE, *, part: str = "") -> Marks:
+        """The marks of something that varies from here on."""
+        return frozenset({(self.origin(code, part=part), mode)})
+
+    def draw(self, stream: str, code: str, *, kind: str, mode: str = VALUE, part: str = "") -> Marks:
+        """Draw from a global stream: the marks of the result."""
+        return self.state.draw(stream, code, self.frame, self.node, kind=kind, mode=mode, part=part)
+
+    def seeded_draw(self, known: Known, code: str, *, kind: str, mode: str = VALUE) -> Marks:
+        """The marks of a draw: those of the seed that it is given, or else of the stream behind it."""
+        seed = known.seed or Argument(None)
+        if not self.given(seed.position, seed.name):
+            return self.draw(str(known.stream), code, kind=kind, mode=mode)
+        given = self.argument(seed.position, seed.name)
+        return with_mode(total(given), mode) if given is not None else NONE
+
+    def collect(self, kind: str, created: int) -> None:
+        """Report a draw from a generator that was created at this time to whoever collects draws."""
+        self.state.collect(kind, self.frame, self.node, created)
+
+    def reach(self, marks: Marks, what: str) -> None:
+        self.state.reach(marks, self.frame, self.node, what)
+
+    def reach_dataset(self, marks: Marks) -> Marks:
+        self.state.reach_dataset(marks, self.frame, self.node)
+        return marks
+
+    # -- what it calls back ---------------------------------------------------------------------------
+
+    def iterate(self, value: Value) -> Value:
+        """One element of an argument that is iterated over."""
+        return expressions.iterate(self.frame, self.node, value)
+
+    def invoke(self, callee: Value, arguments: Arguments) -> Value:
+        return function_calls.call_value(self.frame, self.node, callee, arguments)
+
+    def enter_unknown(self, callee: Value, marks: Marks = NONE) -> Value:
+        """Follow a function that somebody else calls, with arguments that carry these marks."""
+        return function_calls.enter_unknown(self.frame, self.node, callee, marks)
+
+    def escaping(self, values: Iterable[Value] | None = None) -> Marks:
+        """The marks of the results of the functions among the arguments, which the callee may call."""
+        return function_calls.enter_escaping(self, self.everything if values is None else values)
+
+
+Handler = Callable[[Call], Value | None]
+"""Returns the result of a call, or None when the call is not one it knows."""

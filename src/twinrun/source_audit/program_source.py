@@ -1,0 +1,136 @@
+"""The source of a program that is being diagnosed, read for what no event shows: iteration over sets, hash(), id(),
+and draws from generator objects."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+from twinrun.knowledge import DRAW_METHODS
+from twinrun.source_audit.audit import audit_source
+from twinrun.source_audit.set_order import Sets
+
+Place = tuple[str, int, str]  # file, line, what is written there
+_MODULES = ("random", "np", "numpy", "tf", "keras")  # whose draws the event log shows
+_MOST_NEIGHBOURS = 200
+
+
+def find_script(target: str, *, module: bool) -> Path | None:
+    """The file that python would run for this script, folder or (with `module`) module; None when it is not here."""
+    path = Path(*target.split(".")) if module else Path(target)
+    if not module:
+        return path / "__main__.py" if path.is_dir() else path
+    return next((each for each in (path.with_suffix(".py"), path / "__main__.py") if each.is_file()), None)
+
+
+class ProgramSource:
+    """The files of a program: its script, the modules of its own that it imports, and `files` besides."""
+
+    def __init__(
+        self,
+        script: Path | None,
+        arguments: tuple[str, ...] = (),
+        module: bool = False,
+        files: Iterable[str] = (),
+    ) -> None:
+        self._script = script
+        self._arguments = arguments
+        self._module = module
+        self._files = sorted(files)
+
+    @cached_property
+    def trees(self) -> list[tuple[str, ast.Module]]:
+        found = []
+        for path in self._paths():
+            try:
+                found.append((str(path), ast.parse(path.read_bytes())))
+            except (OSError, SyntaxError, ValueError):
+                continue
+        return found
+
+    def _paths(self) -> list[Path]:
+        paths = [Path(file) for file in self._files]
+        if self._script is not None:
+            neighbours = sorted(self._script.parent.glob("*.py"))[:_MOST_NEIGHBOURS]
+            imported = [path for path in neighbours if self._is_mentioned(path, self._script)]
+            paths = [self._script, *imported, *map(Path, self._audited[1]), *paths]
+        return list(dict.fromkeys(path.resolve() for path in paths if path.is_file()))
+
+    def _is_mentioned(self, path: Path, script: Path) -> bool:
+        """A neighbour counts when the script, or a package around it, names it."""
+        try:
+            return path != script and (path.stem in script.read_text(errors="replace") or self._module)
+        except OSError:
+            return False
+
+    @cached_property
+    def _audited(self) -> tuple[list[tuple[str, int]], tuple[str, ...]]:
+        """What the audit finds in the source: where the order of hashes reaches training, and the files it read."""
+        if self._script is None or not self._script.is_file():
+            return [], ()
+        try:
+            audit = audit_source([self._script], self._arguments)
+        except Exception:  # a second opinion: without it the diagnosis goes on
+            return [], ()
+        hashes = [(each.file, each.line) for each in audit.findings if each.code == "TW301"]
+        return [(str(Path(f).resolve()), line) for f, line in hashes if f and line], audit.files_read
+
+    def hash_order(self) -> list[Place]:
+        """Where a set is turned into a sequence, or hash() is called: first where the audit can follow it into
+        training, then where it looks most like data."""
+        found: dict[Place, int] = {}
+        for file, tree in self.trees:
+            for use in Sets(tree).order_uses():
+                found.setdefault((file, use.line, _text(use.shown)), use.weight)
+        reaching = self._audited[0]
+        return sorted(found, key=lambda place: (place[:2] not in reaching, -found[place]))
+
+    def addresses(self) -> list[Place]:
+        """Where the address of an object is used: `id(x)`, and `id` passed on as a key."""
+        return [
+            (file, node.lineno, _text(node))
+            for file, tree in self.trees
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and _asks_address(node)
+        ]
+
+    def draws_of_class(self, file: str, line: int) -> list[Place]:
+        """Where the class around a line draws from a generator object, in the method at that line first."""
+        wanted = str(Path(file).resolve())
+        for tree in (tree for path, tree in self.trees if path == wanted):
+            for owner in ast.walk(tree):
+                if not isinstance(owner, ast.ClassDef) or not _spans(owner, line):
+                    continue
+                calls = [node for node in ast.walk(owner) if isinstance(node, ast.Call)]
+                found = [(wanted, call.lineno, _text(call)) for call in calls if _draws_from_object(call)]
+                methods = (each for each in owner.body if isinstance(each, ast.FunctionDef))
+                method = next((each for each in methods if _spans(each, line)), owner)
+                return sorted(found, key=lambda place: (not _spans(method, place[1]), place[1]))
+        return []
+
+
+def _text(node: ast.AST) -> str:
+    return ast.unparse(node).partition("\n")[0][:80]
+
+
+def _asks_address(call: ast.Call) -> bool:
+    passed = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "key")]
+    called = isinstance(call.func, ast.Name) and call.func.id == "id" and len(call.args) == 1
+    return called or any(isinstance(value, ast.Name) and value.id == "id" for value in passed)
+
+
+def _spans(node: ast.ClassDef | ast.FunctionDef, line: int) -> bool:
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return first <= line <= (node.end_lineno or first)
+
+
+def _draws_from_object(call: ast.Call) -> bool:
+    """`self.rng.normal()`, `RNG.choice()`; not `np.random.normal()` or `random.choice()`, which are logged."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in DRAW_METHODS:
+        return False
+    owner = call.func.value
+    if isinstance(owner, ast.Attribute):
+        return not (owner.attr == "random" and isinstance(owner.value, ast.Name) and owner.value.id != "self")
+    return isinstance(owner, ast.Name) and owner.id not in _MODULES

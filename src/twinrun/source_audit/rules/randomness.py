@@ -1,0 +1,165 @@
+"""Randomness: seeds, global streams, and generator objects of Python, NumPy and TensorFlow.
+
+A draw from an unseeded global stream is an origin (TW101, TW102, TW104); so is a generator made without a
+seed (TW103). A draw from a stream that was seeded with something that varies carries the marks of its seed.
+"""
+
+from __future__ import annotations
+
+from twinrun.knowledge import NUMPY, PYTHON, STREAMS, Kind, last, root
+from twinrun.source_audit.abstract_values import Value, join, plain, total
+from twinrun.source_audit.containers import disorder
+from twinrun.source_audit.marks import ORDER, VALUE, Marks, as_value, with_mode
+from twinrun.source_audit.outgoing_call import Call, Handler
+
+_CODES = {PYTHON: "TW101", NUMPY: "TW102"}
+_PICKS = frozenset({"choice", "choices", "sample", "permutation", "permuted", "shuffle"})
+"""Draws whose result is made of the elements they are given."""
+_STATE_METHODS = frozenset(
+    {"get_state", "getstate", "bit_generator", "spawn", "reset", "make_seeds", "split"}
+)
+
+
+# -- seeds --------------------------------------------------------------------------------------------
+
+
+def _seed(call: Call) -> Value:
+    function = call.known
+    if len(function.streams) > 1:
+        if root(call.path) == "twinrun":  # twinrun.pin
+            op_determinism(call)
+        return seed_all(call)
+    assert function.seed is not None
+    value = call.argument(0, function.seed.name)
+    if value is None and call.open:
+        value = plain(call.spread)
+    call.state.seed(function.streams[0], call.frame, call.node, value)
+    return plain()
+
+
+def seed_all(call: Call) -> Value:
+    value = call.argument(0, "seed") or plain(call.spread)
+    for stream in STREAMS:
+        call.state.seed(stream, call.frame, call.node, value)
+    return plain()
+
+
+def op_determinism(call: Call) -> Value:
+    call.state.op_determinism = call.state.site(call.frame, call.node)
+    return plain()
+
+
+# -- draws from the global streams --------------------------------------------------------------------
+
+
+def host_code(call: Call, stream: str) -> str:
+    """The code of an unseeded draw: inside a function that tf.data calls on the host it is TW204."""
+    inside_host = any(collector.kind == "host" for collector in call.state.collectors)
+    return "TW204" if inside_host else _CODES[stream]
+
+
+def _host_draw(call: Call) -> Value:
+    name, stream = last(call.path), call.known.streams[0]
+    mode = ORDER if name == "shuffle" else VALUE
+    return _drawn(call, name, call.draw(stream, host_code(call, stream), kind="host", mode=mode))
+
+
+def _drawn(call: Call, name: str, marks: Marks) -> Value:
+    if name == "shuffle" and call.args:
+        disorder(call.first, marks | call.state.control)
+        return Value(constant=None)
+    picks = name in _PICKS
+    source = total(call.first) if picks else call.marks
+    numeric = call.first.numeric if picks and call.args else not picks
+    return plain(marks | as_value(source), numeric=numeric)
+
+
+def _tensorflow_draw(call: Call) -> Value:
+    """A stateful TensorFlow op: seeded by its own seed argument or by the global seed."""
+    function = call.known
+    assert function.seed is not None
+    marks = call.seeded_draw(
+        function, "TW104", kind="op", mode=ORDER if last(call.path) == "shuffle" else VALUE
+    )
+    if call.given(function.seed.position, "seed"):
+        call.collect("op", 0)
+    return Value("object", marks | call.marks, path="tensorflow.Tensor", numeric=True)
+
+
+# -- generators ---------------------------------------------------------------------------------------
+
+
+def _generator(call: Call) -> Value:
+    """A generator object; without a seed it is an origin of its own."""
+    function = call.known
+    seed = None if function.seed is None else call.argument(function.seed.position, function.seed.name)
+    unseeded = not call.open if seed is None else seed.constant is None
+    if function.makes == "tensorflow.random.Generator":
+        marks = as_value(call.marks) if function.seed is not None else call.varies("TW103")
+    elif unseeded:  # Keras makes up a seed; the others take one from the operating system
+        marks = call.draw(PYTHON, "TW105", kind="seed") if function.stream else call.varies("TW103")
+    else:
+        marks = as_value(total(seed)) if seed is not None else call.spread
+    return Value("object", marks, path=function.makes, created=call.state.tick())
+
+
+def _global_tf_generator(call: Call) -> Value:
+    made = call.state.global_generator
+    path = "tensorflow.random.Generator"
+    return made or Value("object", call.varies("TW103"), path=path, created=call.state.tick())
+
+
+def _set_global_tf_generator(call: Call) -> Value:
+    call.state.global_generator = call.argument(0, "generator")
+    return plain()
+
+
+def _generator_over(call: Call) -> Value:
+    """`np.random.Generator(bit_generator)`."""
+    marks = total(join(call.args))
+    return Value("object", marks, path="numpy.random.Generator", created=call.state.tick())
+
+
+def _generator_method(call: Call) -> Value:
+    """A method of `numpy.random.Generator`, `RandomState` or `random.Random`."""
+    receiver = call.receiver
+    if call.path in ("seed", "set_state", "setstate"):
+        receiver.marks = as_value(call.marks)
+        return plain()
+    if call.path in _STATE_METHODS:
+        return Value("list", element=receiver.copied())
+    call.collect("host", receiver.created or 1)
+    return _drawn(call, call.path, with_mode(receiver.marks, ORDER if call.path == "shuffle" else VALUE))
+
+
+def _tf_generator_method(call: Call) -> Value:
+    """A method of `tf.random.Generator`."""
+    receiver = call.receiver
+    if call.path == "reset_from_seed":
+        receiver.marks = as_value(call.marks)
+        return plain()
+    if call.path == "split":
+        return Value("list", element=receiver.copied())
+    call.collect("generator", receiver.created or 1)
+    return Value("object", receiver.marks | call.marks, path="tensorflow.Tensor", numeric=True)
+
+
+KINDS: dict[tuple[Kind, str], Handler] = {
+    (Kind.SEED, ""): _seed,
+    (Kind.DETERMINISM, ""): op_determinism,
+    (Kind.DRAW, ""): _host_draw,
+    (Kind.DRAW, "tensorflow"): _tensorflow_draw,
+    (Kind.GENERATOR, ""): _generator,
+}
+FUNCTIONS: dict[str, Handler] = {
+    "numpy.random.Generator": _generator_over,
+    "tensorflow.random.get_global_generator": _global_tf_generator,
+    "tensorflow.random.set_global_generator": _set_global_tf_generator,
+}
+TYPES: dict[str, Handler] = {
+    "numpy.random.Generator": _generator_method,
+    "numpy.random.RandomState": _generator_method,
+    "numpy.random.SeedSequence": lambda call: Value("list", element=call.receiver.copied()),
+    "random.Random": _generator_method,
+    "tensorflow.random.Generator": _tf_generator_method,
+}

@@ -1,0 +1,52 @@
+"""Entropy of the operating system, as `os.urandom`, `secrets`, `uuid.uuid4` and `random.SystemRandom` give it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import xxhash
+
+from twinrun.protocol.point import Point
+from twinrun.protocol.suspect import Weight
+from twinrun.sources.fresh_values import FreshValues
+from twinrun.twin.callers import Caller, caller
+from twinrun.twin.session import Session
+
+NAME = "entropy"
+# How a user's own line asks for entropy: directly, or through these.
+_CALLS = {"": "os.urandom", "uuid": "uuid4", "secrets": "secrets", "random": "random.SystemRandom"}
+
+
+def _watch(session: Session, original: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    def urandom(size: int) -> bytes:
+        who = caller()
+        action = "read" if who is not None and who.via in _CALLS else "library"
+        number = session.log.frozen(NAME, action, who)
+        data = original(size) if number is None else stretched(number, size)
+        session.log.record(NAME, action, who, _call(who), data)
+        return data
+
+    return urandom
+
+
+def _call(who: Caller | None) -> str:
+    return _CALLS.get(who.via if who else "", "os.urandom")
+
+
+def stretched(number: int, size: int) -> bytes:
+    """So many bytes made from a number."""
+    parts = [xxhash.xxh3_128_digest(f"{number}/{part}".encode()) for part in range(size // 16 + 1)]
+    return b"".join(parts)[:size]
+
+
+class Entropy(FreshValues):
+    name = NAME
+    code = "TW108"
+    codes = ("TW108",)
+    actions = ("read", "library")
+    messages = (("read", "entropy of the operating system is drawn"),)
+    weight = Weight(init=4, batch=5, later=4)
+    points = (
+        Point("os:urandom", _watch, "reads of the operating system's entropy", ("cause",)),
+        Point("random:_urandom", _watch, "the copy of os.urandom that random.SystemRandom and secrets use", ("cause",)),
+    )  # fmt: skip

@@ -1,0 +1,149 @@
+"""Directory listings, whose order is the file system's: recorded, sorted where they are frozen, and reversed for a
+variation, as another file system might give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import xxhash
+
+from twinrun.protocol.event import Event
+from twinrun.protocol.evidence import Evidence, differs, one
+from twinrun.protocol.intervention import Freeze
+from twinrun.protocol.point import Point
+from twinrun.protocol.source import Source
+from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.protocol.variation import Variation, inside
+from twinrun.twin.callers import Caller, caller
+from twinrun.twin.session import Session
+
+NAME = "file-listing"
+# Through these the user's own line lists a directory with os.scandir.
+_SCANS = {"": "os.scandir", "os": "os.walk", "glob": "glob", "pathlib": "Path.iterdir", "fnmatch": "os.scandir"}  # fmt: skip
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A digest of the names that does not depend on their order: another order and other files are two causes."""
+
+    members: str = ""
+
+
+def _is_reversed(session: Session) -> bool:
+    return session.varied.get("fileorder") == "reversed"
+
+
+def _ordered(
+    session: Session, who: Caller | None, items: list[Any], call: str, name: Callable[[Any], Any]
+) -> list[Any]:
+    """What the program gets of a listing, recorded."""
+    if _is_reversed(session):
+        items = sorted(items, key=name, reverse=True)
+    if session.log.frozen(NAME, "list", who) is not None:
+        items = sorted(items, key=name)
+    names = [name(item) for item in items]
+    detail = Listed(xxhash.xxh3_64_hexdigest(_encoded(sorted(names))))
+    session.log.record(NAME, "list", who, call, _encoded(names), detail=detail)
+    return items
+
+
+def _encoded(names: list[Any]) -> bytes:
+    return repr(names).encode("utf-8", "replace")
+
+
+def _listdir(session: Session, original: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    def listdir(path: Any = ".") -> list[Any]:
+        return _ordered(session, caller(), original(path), "os.listdir", lambda name: name)
+
+    return listdir
+
+
+class _Scan:
+    """What os.scandir returns, read ahead so that its order is known."""
+
+    def __init__(self, entries: list[Any]) -> None:
+        self._left = iter(entries)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._left)
+
+    def __enter__(self) -> _Scan:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._left = iter(())
+
+
+def _scandir(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
+    def scandir(path: Any = ".") -> Any:
+        who = caller()
+        by_user = who is not None and who.via in _SCANS
+        if not by_user and not _is_reversed(session):
+            return original(path)
+        with original(path) as entries:
+            found = list(entries)
+        call = _SCANS.get(who.via, "os.scandir") if who is not None else ""
+        return _Scan(_ordered(session, who if by_user else None, found, call, lambda entry: entry.name))
+
+    return scandir
+
+
+class FileListing(Source):
+    name = NAME
+    codes = ("TW302", "TW304")
+    actions = ("list",)
+    weight = Weight(init=4, batch=9, later=3)
+    # glob, pathlib and os.walk are all built on these two.
+    points = (
+        Point("os:listdir", _listdir, "directory listings", ("cause",)),
+        Point("os:scandir", _scandir, "directory listings of os.walk, glob and pathlib", ("cause",)),
+    )
+    variations = (
+        Variation(
+            "fileorder",
+            "the order in which directories are listed",
+            inside("as is", "reversed"),
+            "TW302",
+            "the order in which a directory is listed reaches training",
+        ),
+    )
+
+    def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
+        for pair in evidence.of(self.name, "list"):
+            a, b = pair
+            if a is None or b is None or not differs(pair):
+                continue
+            if a.detail_as(Listed) == b.detail_as(Listed):
+                yield self._unordered(a)
+            else:
+                yield Suspect(
+                    source=self.name,
+                    code="TW304",
+                    message=f"{a.call} found different files in each run",
+                    file=a.file,
+                    line=a.line,
+                    weight=self.weight,
+                )
+
+    def reached_by(self, variation: str, evidence: Evidence) -> Iterator[Suspect]:
+        return (self._unordered(one(pair)) for pair in evidence.of(self.name, "list") if differs(pair))
+
+    def _unordered(self, event: Event) -> Suspect:
+        return Suspect(
+            source=self.name,
+            code="TW302",
+            message=f"{event.call} gives the files in an order that is not fixed",
+            freeze=(Freeze.at(event),),
+            file=event.file,
+            line=event.line,
+            weight=self.weight,
+            notes=(f"{event.call} is not sorted",),
+            experiment="with this listing sorted",
+        )

@@ -1,0 +1,217 @@
+"""NumPy's global stream, behind `np.random.*` and behind libraries that are given no seed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from twinrun.protocol import seeds
+from twinrun.protocol.control import Control, Reading, Undo
+from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.point import Need, Point, Wrap
+from twinrun.protocol.suspect import Weight
+from twinrun.sources.generators import seeded_after_all
+from twinrun.sources.seeding import apply_seed, read_seed
+from twinrun.sources.stream import StreamSource
+from twinrun.twin.callers import caller, unseen
+from twinrun.twin.session import Session
+
+NAME = "numpy-random"
+_DRAWS = (
+    "beta", "binomial", "bytes", "chisquare", "choice", "dirichlet", "exponential", "f", "gamma", "geometric", "gumbel",
+    "hypergeometric", "laplace", "logistic", "lognormal", "logseries", "multinomial", "multivariate_normal",
+    "negative_binomial", "noncentral_chisquare", "noncentral_f", "normal", "pareto", "permutation", "poisson", "power",
+    "rand", "randint", "randn", "random", "random_integers", "random_sample", "ranf", "rayleigh", "sample", "shuffle",
+    "standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal", "standard_t", "triangular",
+    "uniform", "vonmises", "wald", "weibull", "zipf",
+)  # fmt: skip
+_METHODS = {
+    "sample": "random_sample",
+    "ranf": "random_sample",
+}  # functions that no generator has by that name
+_MOST_BYTES = 1 << 20  # of a draw that are digested: enough to tell two draws apart
+
+
+def _np_random() -> Any:
+    """Not by an import statement: right after its import the package does not have it as an attribute yet."""
+    return sys.modules["numpy.random"]
+
+
+def _is_global(bit_generator: Any) -> bool:
+    return bit_generator is _np_random().mtrand._rand._bit_generator
+
+
+def _draw(name: str) -> Wrap:
+    def wrap(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
+        log = session.log
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            who = caller()
+            number = log.frozen(NAME, "draw", who)
+            if number is None:
+                result = original(*args, **kwargs)
+            else:
+                np_random = _np_random()
+                fixed = np_random.RandomState(np_random.MT19937(number))
+                result = getattr(fixed, _METHODS.get(name, name))(*args, **kwargs)
+            value = args[0] if name == "shuffle" and args else result
+            log.record(NAME, "draw", who, f"np.random.{name}", _bytes(value))
+            return result
+
+        return draw
+
+    return wrap
+
+
+def _bytes(value: Any) -> bytes:
+    import numpy as np
+
+    array = np.asarray(value)
+    if array.dtype.kind == "O" or array.nbytes > _MOST_BYTES:
+        return repr(array.reshape(-1)[:256].tolist()).encode("utf-8", "replace") + str(array.shape).encode()
+    return array.tobytes()
+
+
+def _watch_seed(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+    """Of the class, so that seeding the global stream is seen however it is done."""
+
+    def _legacy_seeding(self: Any, seed: Any) -> None:
+        if not _is_global(self):
+            original(self, seed)
+            if seed is not None:
+                seeded_after_all(session)
+            return
+        who = caller()
+        action = "reseed" if seed is None else "seed"
+        number = session.log.frozen(NAME, action, who)
+        value = seed if number is None else number
+        with unseen():  # the entropy that it takes is not a generator's
+            original(self, value)
+        session.pins.seeded(NAME, value)
+        given = self.state["state"]["key"].tobytes() if seed is None else repr(seed).encode()[:4096]
+        text = None if seed is None else repr(seed)[:80]
+        session.log.record(NAME, action, who, "np.random.seed", given, seed=text)
+
+    return _legacy_seeding
+
+
+def _watch_state(session: Session, original: Any) -> property:
+    def set_state(self: Any, value: Any) -> None:
+        original.__set__(self, value)
+        if _is_global(self):
+            session.pins.seeded(NAME, None, restored=True)
+
+    return property(original.__get__, set_state)
+
+
+def _stand_in(session: Session, stream: Any) -> Any:
+    """Libraries that are given no seed (scikit-learn, SciPy) take the object behind `np.random.*` and call its methods.
+    This one is of the same class and draws from the very same stream, through the functions that are watched."""
+    np_random = _np_random()
+
+    def __reduce__(self: Any) -> Any:  # noqa: N807
+        return stream.__reduce__()
+
+    members: dict[str, Any] = {
+        "__reduce__": __reduce__,
+        "__module__": "numpy.random.mtrand",
+        "_bit_generator": property(lambda self: stream._bit_generator),
+    }
+    for name in dir(stream):
+        if not name.startswith("_") and callable(getattr(stream, name)):
+            members[name] = staticmethod(getattr(np_random, name, getattr(stream, name)))
+    # np.random.seed() looks the stream up by its name, and would come back to itself.
+    members["seed"] = staticmethod(stream.seed)
+    return type("RandomState", (np_random.RandomState,), members)(stream._bit_generator)
+
+
+def _watch_replacement(session: Session, original: Callable[[Any], None]) -> Callable[[Any], None]:
+    """`np.random.set_bit_generator` means the stream itself, and not what stands in for it."""
+
+    def set_bit_generator(bitgen: Any) -> None:
+        mtrand = _np_random().mtrand
+        stands_in = mtrand._rand
+        mtrand._rand = _streams.get(id(stands_in), stands_in)
+        try:
+            original(bitgen)
+        finally:
+            mtrand._rand = stands_in
+        session.pins.seeded(NAME, None, restored=True)
+
+    return set_bit_generator
+
+
+_streams: dict[int, Any] = {}  # the stream behind what stands in for it
+
+
+def _wrap_stream(session: Session, stream: Any) -> Any:
+    stands_in = _stand_in(session, stream)
+    _streams[id(stands_in)] = stream
+    return stands_in
+
+
+def _apply(request: PinRequest) -> Undo:
+    np_random = _np_random()
+    before = np_random.get_state(legacy=False)
+    return apply_seed(
+        NAME, seeds.numpy_seed(request.seed), np_random.seed, lambda: np_random.set_state(before)
+    )
+
+
+def _read(request: PinRequest | None) -> Reading:
+    return read_seed(NAME, "np.random.seed", _is_fresh)
+
+
+def _is_fresh(seed: Any) -> bool:
+    np_random = _np_random()
+    state = np_random.get_state(legacy=False)
+    fresh = np_random.MT19937(0)
+    with unseen():
+        fresh._legacy_seeding(seed)
+    if state["bit_generator"] != "MT19937":
+        return False
+    now, then = state["state"], fresh.state["state"]
+    return bool(now["pos"] == then["pos"] and (now["key"] == then["key"]).all())
+
+
+def _point(place: str, wrap: Wrap, reason: str, *needed_for: Need) -> Point:
+    return Point(place, wrap, reason, needed_for, "NumPy 1.26 to 2.4", after="numpy.random")
+
+
+class NumpyRandom(StreamSource):
+    name = NAME
+    stream = NAME
+    title = "NumPy's global stream"
+    code = "TW102"
+    codes = ("TW102", "TW106", "TW204", "TW205", "TW403")
+    actions = ("draw", "seed", "reseed")
+    on_host = True
+    weight = Weight(init=8, batch=9, later=7)
+    points = (
+        *(_point(f"numpy.random:{name}", _draw(name), "draws from NumPy's global stream", "cause") for name in _DRAWS),
+        _point("numpy.random.mtrand:_rand", _wrap_stream, "draws of libraries from NumPy's global stream", "cause"),
+        _point("numpy.random._mt19937:MT19937._legacy_seeding", _watch_seed, "seeds of NumPy's global stream", "cause", "pin"),
+        _point("numpy.random._mt19937:MT19937.state", _watch_state, "saved states put back into NumPy's global stream", "pin"),
+        _point("numpy.random:set_bit_generator", _watch_replacement, "another generator behind np.random.*", "cause", "pin"),
+    )  # fmt: skip
+    controls = (
+        Control(
+            name=NAME,
+            protects="draws from NumPy's global stream (np.random.rand, shuffle, permutation, …)",
+            moment="before a model or dataset is built",
+            how="np.random.seed(42), or keras.utils.set_random_seed(42), right after the imports",
+            wanted=lambda request: {"seed": seeds.numpy_seed(request.seed)},
+            apply=_apply,
+            read=_read,
+            module="numpy.random",
+        ),
+    )
+
+    def used_before(self) -> list[str]:
+        if "numpy.random" not in sys.modules:
+            return []
+        state = _np_random().get_state(legacy=False)
+        # The state that NumPy makes at its import stands at 623, a newly seeded one at 624.
+        drawn = state["bit_generator"] == "MT19937" and state["state"]["pos"] not in (623, 624)
+        return ["draws from NumPy's global stream"] if drawn else []

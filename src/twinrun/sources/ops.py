@@ -1,0 +1,155 @@
+"""Ops that give different results for the same inputs, found by comparing two traces op by op; and the threads of the
+libraries below the frameworks, which decide in what order they sum."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from twinrun.protocol.control import Control, NotApplied, Reading, SetBy, Undo
+from twinrun.protocol.evidence import Evidence, Trace, TracedOp
+from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.source import Source
+from twinrun.protocol.suspect import Suspect
+from twinrun.twin.callers import unseen
+from twinrun.twin.session import current
+
+# Variables that give libraries below a framework their number of threads.
+_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_OPENBLAS = (
+    "scipy_openblas_get_num_threads64_",
+    "openblas_get_num_threads64_",
+    "openblas_get_num_threads",
+)
+
+
+def first_culprit(a: list[TracedOp], b: list[TracedOp]) -> TracedOp | None:
+    """The first op whose inputs match and whose outputs do not."""
+    for left, right in zip(a, b, strict=False):
+        if left.op != right.op:
+            return None  # the twins went different ways: no op can be blamed by position
+        if left.outputs == right.outputs:
+            continue
+        hidden = left.stateful or None in left.inputs
+        if hidden or left.inputs != right.inputs:
+            return None  # what came in differed already, or may have: the cause lies before this op
+        return left
+    return None
+
+
+def available_cpus() -> int:
+    """Those that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def thread_variable(name: str) -> int | None:
+    """The number of threads that a variable asks for, if it does."""
+    text = os.environ.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
+
+
+def _wanted(request: PinRequest) -> int:
+    """A number that somebody chose for this machine is kept, unless the request asks for another."""
+    return request.threads or thread_variable("OMP_NUM_THREADS") or available_cpus()
+
+
+def _variables(request: PinRequest) -> Mapping[str, str]:
+    count = _wanted(request)
+    fixed = {name: str(request.threads or thread_variable(name) or count) for name in _VARIABLES}
+    return {**fixed, "OMP_DYNAMIC": "FALSE", "MKL_DYNAMIC": "FALSE"}
+
+
+def _apply(request: PinRequest) -> Undo:
+    wanted = _wanted(request)
+    if _openblas_threads() not in (None, wanted):
+        raise NotApplied(
+            f"NumPy was already imported with {_openblas_threads()} threads; start the program with "
+            f"`twinrun run --pin={request.seed}`, or with OMP_NUM_THREADS={wanted}"
+        )
+    return current().pins.set_variables(_variables(request))
+
+
+def _read(request: PinRequest | None) -> Reading:
+    written = os.environ.get("OMP_NUM_THREADS")
+    effective = _openblas_threads()
+    state = {"OMP_NUM_THREADS": written, "openblas": effective}
+    if effective is None and written is None:
+        return Reading(state, "default", False, "as many threads as the machine has processors")
+    if written is None:
+        why = f"{effective} here, because the machine has as many processors"
+        return Reading(state, "default", False, why)
+    ours = current().pins.environment.get("OMP_NUM_THREADS") == written
+    set_by: SetBy = "twinrun" if ours else "environment"
+    if effective is not None and str(effective) != (os.environ.get("OPENBLAS_NUM_THREADS") or written):
+        return Reading(state, set_by, False, "the variable was changed after NumPy had been imported")
+    return Reading(state, set_by, True)
+
+
+def _openblas_threads() -> int | None:
+    """As NumPy's own OpenBLAS reports, where it is loaded and can be asked."""
+    if "numpy" not in sys.modules:
+        return None
+    for library in _loaded("openblas"):
+        try:
+            handle = ctypes.CDLL(library)
+        except OSError:
+            continue
+        for name in _OPENBLAS:
+            if hasattr(handle, name):
+                return int(getattr(handle, name)())
+    return None
+
+
+def _loaded(part: str) -> list[str]:
+    """The files of loaded libraries with this in their name."""
+    try:
+        with unseen():
+            lines = [line.split(None, 5) for line in Path("/proc/self/maps").read_text().splitlines()]
+    except OSError:
+        return []
+    return sorted({words[5] for words in lines if len(words) == 6 and part in words[5]})
+
+
+class Ops(Source):
+    name = "ops"
+    codes = ("TW401",)
+    controls = (
+        Control(
+            name="openmp-threads",
+            protects="the order of sums in NumPy's and other libraries' own threads (OpenMP, MKL, OpenBLAS)",
+            moment="before NumPy is imported",
+            how="start the program with OMP_NUM_THREADS=1 (or another fixed number)",
+            wanted=_wanted,
+            apply=_apply,
+            read=_read,
+            at_launch=_variables,
+        ),
+    )
+
+    def blame_op(self, traces: tuple[Trace, Trace], evidence: Evidence, *, pipeline: bool) -> Suspect | None:
+        a, b = ((trace.pipeline if pipeline else trace.step) for trace in traces)
+        culprit = first_culprit(a, b)
+        if culprit is None:
+            return None
+        layer = f" of layer {culprit.layer}" if culprit.layer else ""
+        role = f", the gradient of {culprit.forward}" if culprit.gradient and culprit.forward else ""
+        where = "the input pipeline" if pipeline else "the step"
+        notes = [f"{culprit.op} is the first op whose inputs match bit for bit and whose output does not"]
+        first = evidence.first
+        if first.max_abs is not None:
+            ulp = f", {first.max_ulp} ULP" if first.max_ulp is not None else ""
+            notes.append(f"{first.tensor} then differs by up to {first.max_abs:.3g}{ulp}")
+        return Suspect(
+            source=self.name,
+            code="TW401",
+            message=f"{culprit.op}{layer}{role} gives different results for the same inputs",
+            file=culprit.file,
+            line=culprit.line,
+            notes=tuple(notes),
+            experiment=f"comparing the {len(a)} ops of {where} up to step {first.step} between the twins",
+        )

@@ -1,0 +1,237 @@
+"""Threads and processes that the program starts. Threads race for what they share: for an experiment they take turns,
+or are left out.
+
+Taking turns: the first runs alone for a while, then as long as it takes; the next starts when it is done. So at most
+one of them ever runs, and they work in the order in which they were started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from twinrun.protocol.event import Event
+from twinrun.protocol.evidence import Evidence, one
+from twinrun.protocol.intervention import Freeze, Stress
+from twinrun.protocol.point import Point
+from twinrun.protocol.source import SecondLook, Source
+from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.protocol.variation import Variation, inside
+from twinrun.twin.callers import caller
+from twinrun.twin.session import Session
+
+NAME = "threads"
+NUMBERED = "number the pieces of work, and sort the results by that number"
+_OWN_GENERATOR = "give each piece of work a generator of its own, made from (seed, its number)"
+_ALONE = (
+    2.0  # seconds in which nothing else runs beside it; one that waits for another takes longer than that
+)
+_LIBRARIES = (
+    "",
+    "concurrent",
+    "threading",
+    "multiprocessing",
+)  # through which the user's own line starts a thread
+# The internal threads of a pool of processes never end, and race for nothing of the program's.
+_INTERNAL = ("Pool._handle", "Queue._feed", "ResourceSharer", "_ExecutorManagerThread")
+_BUSY = "import os, sys\nparent = int(sys.argv[1])\nwhile os.getppid() == parent: sum(range(10000))"
+_start, _join = threading.Thread.start, threading.Thread.join
+
+
+class _Turns:
+    """Threads that wait for their turn, and those that never get one."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[threading.Thread] = deque()
+        self._omitted: list[threading.Thread] = []
+        self._lock = threading.RLock()
+        self._running: threading.Thread | None = None
+
+    def start(self, thread: threading.Thread) -> None:
+        with self._lock:
+            if self._running is not None:
+                self._waiting.append(thread)
+                return
+            self._run(thread)
+        _join(thread, _ALONE)
+
+    def omit(self, thread: threading.Thread) -> None:
+        self._omitted.append(thread)
+
+    def _run(self, thread: threading.Thread) -> None:
+        self._running = thread
+        run = thread.run
+
+        def then_the_next() -> None:
+            try:
+                run()
+            finally:
+                self._next()
+
+        thread.run = then_the_next  # type: ignore[method-assign]
+        _start(thread)
+
+    def _next(self) -> None:
+        with self._lock:
+            self._running = None
+            if self._waiting:
+                self._run(self._waiting.popleft())
+
+    def is_postponed(self, thread: threading.Thread) -> bool:
+        """Not started, and so not to be waited for: it runs when its turn comes, or never."""
+        with self._lock:
+            if thread in self._omitted:
+                return True
+            waiting = thread in self._waiting
+        while waiting and self._running is not None:
+            _join(self._running, 0.05)
+            with self._lock:
+                waiting = thread in self._waiting
+        return waiting
+
+
+_turns = _Turns()
+
+
+def _watch_start(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+    def start(self: threading.Thread) -> None:
+        who = caller()
+        if who is None or who.via not in _LIBRARIES or _work(self).startswith(_INTERNAL):
+            original(self)
+            return
+        session.log.record(NAME, "start", who, _work(self))
+        if session.log.frozen(NAME, "omit", who) is not None:
+            _turns.omit(self)
+        elif session.log.frozen(NAME, "start", who) is not None:
+            _turns.start(self)
+        else:
+            original(self)
+
+    return start
+
+
+def _watch_join(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+    def join(self: threading.Thread, timeout: float | None = None) -> None:
+        if not _turns.is_postponed(self):
+            original(self, timeout)
+
+    return join
+
+
+def _watch_process(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+    """Recorded, and never frozen: a process that waits for its reader cannot take turns."""
+
+    def start(self: Any) -> None:
+        who = caller()
+        if who is not None and who.via in _LIBRARIES:
+            session.log.record(NAME, "process", who, _work(self))
+        original(self)
+
+    return start
+
+
+def _work(thread: Any) -> str:
+    """The name of the function that it runs."""
+    target: Any = getattr(thread, "_target", None)
+    return str(getattr(target, "__qualname__", type(thread).__name__))
+
+
+def _keep_a_core_busy() -> None:
+    """By a child in the twin's own process group: it ends when the twin does, or is ended with it."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TWINRUN_")}
+    command = [sys.executable, "-S", "-c", _BUSY, str(os.getpid())]
+    subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
+
+
+class Threads(Source):
+    name = NAME
+    codes = ("TW205", "TW403")
+    actions = ("start", "omit")
+    weight = Weight(init=1, batch=8, later=8)
+    points = (
+        Point("threading:Thread.start", _watch_start, "threads that the program starts", ("cause",)),
+        Point("threading:Thread.join", _watch_join, "waiting for a thread that an experiment postpones", ("cause",)),
+        Point("multiprocessing.process:BaseProcess.start", _watch_process, "processes that the program starts", ("cause",)),
+    )  # fmt: skip
+    variations = (
+        Variation(
+            "load",
+            "another process keeping a core busy",
+            inside("none", "busy"),
+            "TW403",
+            "the result depends on what else the machine is doing: something races",
+        ),
+    )
+
+    def start(self, session: Session) -> None:
+        if session.varied.get("load") == "busy":
+            _keep_a_core_busy()
+
+    def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
+        yield from self._threads(evidence)
+        yield from self._processes(evidence)
+
+    def _threads(self, evidence: Evidence) -> Iterator[Suspect]:
+        """Two experiments: the threads take turns, or, where one never ends, they are left out."""
+        threads = [one(pair) for pair in evidence.of(self.name, "start")]
+        if not threads:
+            return
+        first = threads[0]
+        pool = first.via == "concurrent" and evidence.first.phase == "batch"
+        code, message = (
+            ("TW205", "workers of a pool race for what they draw from")
+            if pool
+            else ("TW403", "threads of the program race with one another")
+        )
+        for action, weight, experiment in (
+            ("start", self.weight, "with these threads taking turns"),
+            ("omit", Weight(init=1, batch=4, later=4), "with these threads left out"),
+        ):
+            yield Suspect(
+                source=self.name,
+                code=code,
+                message=message,
+                freeze=tuple(Freeze.at(event, action) for event in threads),
+                file=first.file,
+                line=first.line,
+                weight=weight,
+                notes=_started("threads", threads),
+                experiment=experiment,
+                advice=_OWN_GENERATOR if pool else "",
+            )
+
+    def _processes(self, evidence: Evidence) -> Iterator[Suspect]:
+        """Without an experiment: processes that pass their work on through a queue cannot take turns."""
+        processes = [one(pair) for pair in evidence.of(self.name, "process")]
+        if processes:
+            yield Suspect(
+                source=self.name,
+                code="TW205",
+                message="the completion order of worker processes reaches training",
+                file=processes[0].file,
+                line=processes[0].line,
+                weight=Weight(init=1, batch=5, later=4),
+                notes=_started("processes", processes),
+                advice=NUMBERED,
+            )
+
+    def second_look(self, events: Iterable[Event]) -> SecondLook | None:
+        return look_for_races(self.events_of(events, "start"))
+
+
+def look_for_races(events: Iterable[Event]) -> SecondLook | None:
+    """For sources whose events mean that several threads meet."""
+    for event in events:
+        return SecondLook(
+            f"{event.call} runs in several threads ({Path(event.file).name}:{event.line})", Stress()
+        )
+    return None
+
+
+def _started(what: str, events: list[Event]) -> tuple[str, ...]:
+    return tuple(f"{event.count} {what} run {event.call}, started at {event.place}" for event in events[:3])

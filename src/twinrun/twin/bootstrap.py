@@ -1,0 +1,113 @@
+"""The first thing that runs inside a twin, before the user's program. Imports no framework: it only arranges to be
+called when the program imports one."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from twinrun.errors import TwinrunError
+from twinrun.protocol.channel import TROUBLE, Channel
+from twinrun.protocol.registry import frameworks, sources
+from twinrun.protocol.spec import Spec
+from twinrun.twin.imports import when_imported
+from twinrun.twin.pinning import install_pin
+from twinrun.twin.recorder import Recorder, activate, describe
+from twinrun.twin.reexec import follow_exec
+from twinrun.twin.session import Session, begin
+
+if TYPE_CHECKING:
+    from twinrun.frameworks.protocol import Framework
+
+
+def start(spec_file: str) -> None:
+    spec = Spec.read(spec_file)
+    _restore_environment(spec)
+    _die_with_parent(spec.lifeline_fd)
+    channel = Channel(socket.socket(fileno=spec.channel_fd))
+    for left in Path(spec.folder).glob("steps.sqlite*"):
+        left.unlink()  # by this very process, before it started itself anew
+    session = begin(spec)
+    try:
+        recorder = session.recorder = activate(Recorder(spec, channel, session))
+    except (TwinrunError, OSError) as problem:  # no room, or no permission, for a recording
+        channel.send_message(TROUBLE, describe(problem))
+        return
+    os.register_at_fork(after_in_child=recorder.leave_to_parent)
+    _see_abrupt_exit(recorder)
+    follow_exec(recorder, spec, spec_file)
+    sys.excepthook = recorder.excepthook(sys.excepthook)
+    try:
+        install_sources(session)
+    except Exception as problem:  # the program runs all the same; the check cannot be `repeats`
+        recorder.trouble(problem)
+    install_pin(spec.pin)  # None: only watch who seeds what
+    for framework in frameworks():
+        _attach_later(framework, recorder)
+    # Registered first, so it runs last: the program's own exit handlers may still train or save.
+    atexit.register(recorder.finish)
+
+
+def install_sources(session: Session) -> None:
+    """Every source, each as far as its libraries are imported; the rest follows with the imports."""
+    for source in sources():
+        for other, libraries in source.claims.items():
+            session.log.claim(other, libraries, source.name)
+        source.start(session)
+        session.patches.install(source.name, source.points)
+
+
+def _attach_later(framework: Framework, recorder: Recorder) -> None:
+    def attach(_: object) -> None:
+        spec = recorder.spec
+        try:
+            recorder.session.patches.install(framework.name, framework.attach(recorder))
+            if spec.tracing:
+                framework.trace_ops(recorder, pipeline=spec.tracing == "pipeline")
+            if spec.audit_until is not None:
+                framework.audit_datasets(recorder.session)
+                recorder.stop_at(spec.audit_until)
+        except Exception as problem:
+            recorder.trouble(problem)
+
+    when_imported(framework.module, attach)
+
+
+def _restore_environment(spec: Spec) -> None:
+    """The program and its children see the environment that plain python would have given them."""
+    if spec.pythonpath is None:
+        os.environ.pop("PYTHONPATH", None)
+    else:
+        os.environ["PYTHONPATH"] = spec.pythonpath
+
+
+def _die_with_parent(lifeline: int) -> None:
+    """The parent holds the other end of this pipe: when it is gone, for whatever reason, so is the twin, with every
+    process that it started."""
+    os.set_inheritable(lifeline, False)
+
+    def wait() -> None:
+        try:
+            os.read(lifeline, 1)
+        finally:
+            os.killpg(os.getpgid(0), signal.SIGKILL)
+
+    threading.Thread(target=wait, name="twinrun-lifeline", daemon=True).start()
+
+
+def _see_abrupt_exit(recorder: Recorder) -> None:
+    """os._exit runs no exit handlers. Called by the program's main thread it is an end like any other."""
+    leave = os._exit
+
+    def _exit(status: int) -> NoReturn:
+        if threading.current_thread() is threading.main_thread():
+            recorder.finish()
+        leave(status)
+
+    os._exit = _exit

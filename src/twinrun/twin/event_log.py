@@ -1,0 +1,170 @@
+"""The event log: inside a twin, which line used which source of nondeterminism, and what it got. It also knows which
+uses an experiment freezes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import xxhash
+
+from twinrun.protocol.event import Event, Use
+from twinrun.protocol.intervention import ANYWHERE, Freeze
+from twinrun.twin.callers import Caller
+
+_MOST_EVENTS = 2000
+_KEPT_DRAWS = 64  # digests of single values, so that the first differing one can be named
+Key = tuple[str, str, str, int]  # source, action, file, line
+
+
+@dataclass
+class _Open:
+    """An event that is still growing."""
+
+    source: str
+    action: str
+    caller: Caller
+    call: str
+    subject: str
+    order: int
+    step: int
+    last: int = 0
+    count: int = 0
+    size: int = 0
+    seeded: bool | None = None
+    seed: str | None = None
+    detail: msgspec.Struct | None = None
+    threads: set[int] = field(default_factory=set)
+    hasher: Any = field(default_factory=xxhash.xxh3_64)
+    draws: list[str] = field(default_factory=list)
+
+    def closed(self) -> Event:
+        who = self.caller
+        return Event(
+            source=self.source, action=self.action, file=who.file, line=who.line, function=who.function, call=self.call,
+            via=who.via, entry=who.entry, context=who.context, subject=self.subject, order=self.order, last=self.last,
+            step=self.step, count=self.count, size=self.size, threads=len(self.threads), seeded=self.seeded,
+            seed=self.seed, detail=None if self.detail is None else msgspec.to_builtins(self.detail),
+            digest=self.hasher.hexdigest(), draws=tuple(self.draws),
+        )  # fmt: skip
+
+
+class EventLog:
+    """`record` notes a use, `frozen` says whether a use is to get the same value in every run. A log that is not
+    `recording` records nothing: it belongs to a process that is only pinned, or whose recording has failed."""
+
+    def __init__(self, freezes: Sequence[Freeze] = (), *, recording: bool = True) -> None:
+        self.recording = recording
+        self.step = 0  # kept current by the recorder
+        self._events: dict[tuple[str, str, str, int, str], _Open] = {}
+        self._order = 0
+        self._lock = threading.Lock()
+        self._freezes = tuple(freezes)
+        self._frozen_uses: dict[tuple[str, str], tuple[Freeze, ...]] = {}
+        self._turns: dict[Key, int] = {}
+        self._claims: dict[str, dict[str, str]] = {}
+
+    # what was used
+
+    def record(
+        self, source: str, action: str, caller: Caller | None, call: str, data: bytes = b"", *,
+        subject: str = "", seeded: bool | None = None, seed: str | None = None, detail: msgspec.Struct | None = None,
+    ) -> None:  # fmt: skip
+        """One use. `data` is what it gave, in bytes that are equal when the values are."""
+        if caller is None or not self.recording:
+            return
+        key = (source, action, caller.file, caller.line, subject)
+        with self._lock:
+            self._order += 1
+            event = self._events.get(key)
+            if event is None:
+                if len(self._events) >= _MOST_EVENTS:
+                    return
+                event = self._events[key] = _Open(
+                    source, action, caller, call, subject, self._order, self.step
+                )
+            event.count += 1
+            event.size += len(data)
+            event.last = self._order
+            event.seeded = seeded if seeded is not None else event.seeded
+            event.seed = seed if seed is not None else event.seed
+            event.detail = detail if detail is not None else event.detail
+            event.threads.add(threading.get_ident())
+            event.hasher.update(data)
+            if len(event.draws) < _KEPT_DRAWS:
+                event.draws.append(xxhash.xxh3_64_hexdigest(data))
+
+    def retract(self, source: str, action: str, caller: Caller) -> None:
+        """The last use by this line was none: an event that has no other use is dropped."""
+        key = (source, action, caller.file, caller.line, "")
+        with self._lock:
+            event = self._events.get(key)
+            if event is None:
+                return
+            event.count -= 1
+            if not event.count:
+                del self._events[key]
+
+    def events(self) -> list[Event]:
+        with self._lock:
+            return [event.closed() for event in sorted(self._events.values(), key=lambda event: event.order)]
+
+    @property
+    def order(self) -> int:
+        """A mark for `since`."""
+        return self._order
+
+    def since(self, order: int) -> list[Use]:
+        """What was used since the mark was taken."""
+        with self._lock:
+            return [
+                Use(event.source, event.action, event.caller.file, event.caller.line, event.call)
+                for event in self._events.values()
+                if event.last > order
+            ]
+
+    # who a use belongs to
+
+    def claim(self, source: str, libraries: Iterable[str], owner: str) -> None:
+        """Uses of `source` by these libraries belong to `owner`."""
+        self._claims.setdefault(source, {}).update(dict.fromkeys(libraries, owner))
+
+    def owner(self, source: str, caller: Caller | None) -> str:
+        claims = self._claims.get(source)
+        if claims is None or caller is None:
+            return source
+        return claims.get(caller.via) or claims.get(caller.near) or source
+
+    # what is frozen
+
+    def freezes(self, source: str, action: str) -> bool:
+        """Whether any use of this kind is frozen, at some line."""
+        return bool(self._freezes_of(source, action))
+
+    def frozen(self, source: str, action: str, caller: Caller | None) -> int | None:
+        """A number for this use when it is frozen: the same in every run, another at every turn."""
+        freezes = self._freezes_of(source, action)
+        if caller is None or not freezes:
+            return None
+        if not any(f.file in (ANYWHERE, caller.file) and f.line in (None, caller.line) for f in freezes):
+            return None
+        key = (source, action, caller.file, caller.line)
+        with self._lock:
+            turn = self._turns[key] = self._turns.get(key, 0) + 1
+        return xxhash.xxh3_64_intdigest(f"{source}.{action}/{caller.line}/{turn}".encode()) & 0x7FFFFFFF
+
+    def turns(self, source: str, action: str, caller: Caller) -> int:
+        """How often this line was frozen so far."""
+        return self._turns[source, action, caller.file, caller.line]
+
+    def _freezes_of(self, source: str, action: str) -> tuple[Freeze, ...]:
+        if not self._freezes:
+            return ()
+        found = self._frozen_uses.get((source, action))
+        if found is None:
+            found = tuple(freeze for freeze in self._freezes if freeze.covers(source, action))
+            self._frozen_uses[source, action] = found
+        return found

@@ -1,0 +1,51 @@
+"""What a twin reports of itself at its end or when it is held. A part that cannot be gathered says so and stops
+nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from twinrun.protocol.control import ControlState
+from twinrun.protocol.facts import Facts, Inputs
+
+if TYPE_CHECKING:
+    from twinrun.twin.recorder import Recorder
+
+
+def gather(recorder: Recorder) -> Facts:
+    session = recorder.session
+    # What the program did comes first: what follows after it reads streams and files itself.
+    events = session.log.events() if recorder.spec.events else []
+    inputs = session.inputs.report() if session.inputs is not None else Inputs()
+    controls, error = _controls()
+    return Facts(
+        step=recorder.step,
+        events=events,
+        inputs=inputs,
+        environment=_environment(inputs.paths),
+        controls=controls,
+        controls_error=error,
+        findings=list(session.pins.findings),
+        datasets=session.audited() if session.audited is not None else None,
+        notes=list(dict.fromkeys(session.notes)),
+        failure=recorder.failure,
+    )
+
+
+def _environment(inputs: list[str]) -> dict[str, Any]:
+    from twinrun.environment.capture import capture
+
+    try:
+        document: dict[str, Any] = capture(data_files=inputs).as_json()
+        return document
+    except Exception as problem:
+        return {"error": f"could not be read: {type(problem).__name__}: {problem}"}
+
+
+def _controls() -> tuple[dict[str, ControlState], str | None]:
+    from twinrun.twin.readback import read_back
+
+    try:
+        return read_back(), None
+    except Exception as problem:
+        return {}, f"could not be read back: {type(problem).__name__}: {problem}"

@@ -1,0 +1,361 @@
+"""The one active recorder inside a twin: takes what the frameworks observe, makes a frame of each step, writes it down,
+and keeps the twin in lockstep with its siblings. Knows no framework."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from twinrun.errors import MissingPoint, TwinrunError
+from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
+from twinrun.protocol.event import Event
+from twinrun.protocol.evidence import Trace
+from twinrun.protocol.facts import Facts, Failure
+from twinrun.protocol.messages import (
+    Answer,
+    AskDump,
+    AskFacts,
+    Dumped,
+    End,
+    Entry,
+    FactsAnswer,
+    NoAnswer,
+    Question,
+    TraceAnswer,
+    Trouble,
+)
+from twinrun.protocol.spec import Spec
+from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
+from twinrun.recording.manifest import Manifest
+from twinrun.recording.store import Writer
+from twinrun.recording.values import values_file
+from twinrun.twin.session import Session
+
+_RANK = {phase: rank for rank, phase in enumerate(PHASES)}
+Read = Callable[[int], Any]  # the value of the n-th tensor of a block, as a NumPy array
+
+
+@dataclass(frozen=True)
+class Block:
+    """Tensors of one phase that were seen together."""
+
+    phase: str
+    names: tuple[str, ...]
+    digests: Sequence[int]
+    read: Read | None = None
+    values: tuple[tuple[int, float], ...] = ()
+
+    @staticmethod
+    def of(phase: str, named: Iterable[tuple[str, Any]], values: tuple[tuple[int, float], ...] = ()) -> Block:
+        """A block of NumPy arrays. They are kept, for a dump, and must not change until the next step."""
+        from twinrun.recording.digest import digest_array
+
+        pairs = list(named)
+        digests = [digest_array(array) for _, array in pairs]
+        return Block(
+            phase, tuple(name for name, _ in pairs), digests, lambda number: pairs[number][1], values
+        )
+
+
+class Recorder:
+    """Life: add blocks, `emit` them as a frame at each step, `wait_for_parent` before anything may change, `finish`
+    once."""
+
+    def __init__(self, spec: Spec, channel: Channel, session: Session) -> None:
+        self.spec = spec
+        self.session = session
+        self.frames = 0
+        self.alive = True
+        self.trace: Callable[[], Trace] | None = None  # the ops that ran, where they are traced
+        self.omitted: Callable[[str], Any] = lambda name: None  # a weight that no frame reports at present
+        self.at_finish: list[Callable[[], None]] = []
+        self.failure: Failure | None = None  # the exception that ended the program
+        self.lock = threading.RLock()
+        self._step = 0
+        self._channel = channel
+        self._blocks: list[Block] = []
+        self._last: list[Block] = []  # of the frame at which the twin stands
+        self._owed = False
+        self._layouts: dict[tuple[tuple[str, tuple[str, ...]], ...], Layout] = {}
+        self._status = "ended"
+        self._clock = time.perf_counter()
+        folder = Path(spec.folder)
+        self._writer = Writer(folder, detail=spec.detail)
+        self._manifest = Manifest(spec.program, spec.arguments, started=time.time(), varied=dict(spec.varied))
+        self._manifest.write(folder)
+
+    @property
+    def step(self) -> int:
+        return self._step
+
+    @step.setter
+    def step(self, step: int) -> None:
+        self._step = self.session.log.step = step
+
+    def note(self, text: str) -> None:
+        self.session.notes.append(text)
+
+    # observing
+
+    def add(self, block: Block) -> None:
+        if self.alive:
+            with self.lock:
+                self._blocks.append(block)
+
+    def emit(self, span: int) -> None:
+        """Close what was added since the last frame as one frame of the current step, and send it off."""
+        if not self.alive or not self._blocks:
+            return
+        with self.lock:
+            self.wait_for_parent()
+            blocks = sorted(self._blocks, key=lambda block: _RANK[block.phase])
+            self._blocks = []
+            now = time.perf_counter()
+            frame = self._frame(blocks, span, now - self._clock)
+            self._clock = now
+            try:
+                self._writer.write(frame)
+                self._last = blocks
+                if self.spec.keep_values:
+                    self._keep_values()
+                self._channel.send_frame(frame)
+            except ConnectionError:  # the parent is gone; the lifeline will end this process
+                self.stop()
+                return
+            except Exception as problem:  # the program goes on: a failure of ours must not be one of its own
+                self.trouble(problem)
+                return
+            self.frames += 1
+            if self.frames == 1 and self.spec.stressed:
+                from twinrun.twin.stress import start_stress
+
+                start_stress()
+            self._owed = self.spec.lockstep
+            if self.spec.steps is not None and self.step >= self.spec.steps and span:
+                self._stop_here()
+            if self.spec.tracing:
+                self.wait_for_parent()  # at once: the trace must not run on into the next step
+
+    def _frame(self, blocks: list[Block], span: int, seconds: float) -> Frame:
+        shape = tuple((block.phase, block.names) for block in blocks)
+        layout = self._layouts.get(shape)
+        if layout is None:
+            if len(self._layouts) >= MOST_LAYOUTS:
+                self._layouts.clear()
+            layout = self._layouts[shape] = _layout(blocks)
+        digests: list[int] = []
+        values: list[tuple[int, float]] = []
+        for block in blocks:
+            values.extend((len(digests) + entry, value) for entry, value in block.values)
+            digests.extend(block.digests)
+        return Frame(self.step, span, layout, pack(digests), tuple(values), seconds)
+
+    # lockstep
+
+    @property
+    def standing(self) -> bool:
+        """Between a frame and the parent's answer to it."""
+        return self._owed
+
+    def wait_for_parent(self) -> None:
+        """Wait until the parent has judged the last frame. Called before anything that was seen may change."""
+        with self.lock:
+            while self._owed:
+                message = self._channel.receive()
+                if message is None:  # the parent is gone; the lifeline thread is about to end this process
+                    time.sleep(60)
+                    os._exit(70)
+                kind, body = message
+                if kind == GO:
+                    self._owed = False
+                elif kind == ASK:
+                    self._channel.send_message(ANSWER, self._answer(body))
+            self._last = []
+
+    def _answer(self, question: Question) -> Answer:
+        try:
+            if isinstance(question, AskDump):
+                return self._dump(question)
+            if isinstance(question, AskFacts):
+                return FactsAnswer(self.facts())
+            return TraceAnswer(self.trace()) if self.trace else NoAnswer("this twin does not trace ops")
+        except Exception as problem:
+            return NoAnswer(f"{type(problem).__name__}: {problem}", traceback.format_exc())
+
+    def _dump(self, question: AskDump) -> Dumped:
+        """Write the tensors asked for. Those that changed since they were digested are left out and named."""
+        from twinrun.recording.digest import digest_array
+        from twinrun.recording.dump import write_dump
+
+        wanted = set(question.entries)
+        layout = _layout(self._last)
+        tensors: dict[Entry, Any] = {}
+        gone: list[Entry] = []
+        place = 0
+        for block in self._last:
+            for number, digest in enumerate(block.digests):
+                key = (layout.phases[place], layout.names[place])
+                place += 1
+                if key not in wanted:
+                    continue
+                array = block.read(number) if block.read else None
+                if array is None or digest_array(array) != digest:
+                    gone.append(key)
+                else:
+                    tensors[key] = array
+        for phase, name in wanted - tensors.keys() - set(gone):
+            if phase == "weights" and (array := self.omitted(name)) is not None:
+                tensors[phase, name] = array
+        Path(question.file).parent.mkdir(exist_ok=True)
+        write_dump(Path(question.file), tensors)
+        return Dumped(list(tensors), gone, question.file)
+
+    def _keep_values(self) -> None:
+        """For a comparison by value with a run that is not alive at the same time."""
+        layout = _layout(self._last)
+        file = values_file(Path(self.spec.folder), self.frames)
+        self._dump(AskDump(list(zip(layout.phases, layout.names, strict=True)), str(file)))
+
+    # the end
+
+    def _stop_here(self) -> None:
+        """The number of steps asked for is reached: end the process, with without running anything more of the program."""
+        self.wait_for_parent()
+        self._status = "stopped"
+        self.finish()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        os._exit(0)
+
+    def stop_at(self, moment: float) -> None:
+        """End the process at this time (of time.time()) if it is still running, and report what was seen until then."""
+        timer = threading.Timer(max(0.0, moment - time.time()), self._stop_now)
+        timer.daemon = True
+        timer.start()
+
+    def _stop_now(self) -> None:
+        with self.lock:
+            if self.alive:
+                self._stop_here()
+
+    def finish(self) -> None:
+        if not self.alive:
+            return
+        try:
+            if (
+                self._status == "ended"
+            ):  # stopped twins end at their last step; failed ones have no final state
+                for handler in self.at_finish:
+                    handler()
+                if self.frames == 0 and not self._blocks:
+                    self._add_draws()
+                self.emit(0)
+            self.wait_for_parent()
+            facts = self.facts()
+            self._writer.close()
+            self._manifest = self._manifest.but(
+                status=self._status, ended=time.time(), notes=tuple(facts.notes),
+                environment=facts.environment, controls=msgspec.to_builtins(facts.controls, enc_hook=str),
+            )  # fmt: skip
+            self._manifest.write(Path(self.spec.folder))
+            self._channel.send_message(END, End(self._status, facts))
+        except Exception as problem:
+            self.trouble(problem)
+        self.stop()
+
+    def _add_draws(self) -> None:
+        """Nothing else was seen of this program: then what it drew at random is what can be compared."""
+        drawn = [event for event in self.session.log.events() if _can_be_compared(event)]
+        if drawn:
+            names = tuple(f"{event.call} at line {event.line}" for event in drawn)
+            self.add(Block("probe", names, [int(event.digest, 16) for event in drawn]))
+
+    def facts(self) -> Facts:
+        """What this process knows of itself: environment, controls as read back, events, notes."""
+        from twinrun.twin.facts import gather
+
+        return gather(self)
+
+    def trouble(self, problem: BaseException | str) -> None:
+        """Recording failed. The program goes on; the parent is informed, and the check cannot be `repeats`."""
+        if not self.alive:
+            return
+        self.stop()
+        with contextlib.suppress(OSError):
+            self._channel.send_message(TROUBLE, describe(problem))
+
+    def stop(self) -> None:
+        """Record nothing more; the program goes on."""
+        self.alive = self.session.log.recording = False
+
+    def excepthook(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def hook(kind: type[BaseException], error: BaseException, trace: Any) -> Any:
+            self._status = "failed"
+            self.failure = Failure([one.__name__ for one in kind.__mro__], str(error)[:2000])
+            return original(kind, error, trace)
+
+        return hook
+
+    def leave_to_parent(self) -> None:
+        """In a forked child of the program: the recording and the channel belong to the process that was launched."""
+        self.stop()
+        self._owed = (
+            False  # its parent waits for the answer to the last frame; this process would take it away
+        )
+
+
+def describe(problem: BaseException | str) -> Trouble:
+    """Trouble as it is reported to the parent: in words where it was foreseen, with a traceback where not."""
+    if isinstance(problem, TwinrunError):
+        missing = problem.where if isinstance(problem, MissingPoint) else None
+        return Trouble(problem.message, problem.hint, missing_point=missing)
+    if isinstance(problem, OSError) and problem.filename is not None:
+        return Trouble(f"{problem.filename}: {problem.strerror}")
+    trace = "".join(traceback.format_exception(problem)) if isinstance(problem, Exception) else None
+    return Trouble(str(problem), traceback=trace)
+
+
+def _can_be_compared(event: Event) -> bool:
+    """A draw whose values were seen, by the user's own line or by a framework for it."""
+    from twinrun.protocol.registry import frameworks
+
+    own = event.via == "" or event.via in {framework.module for framework in frameworks()}
+    return event.action in ("draw", "stateless") and bool(event.size) and own
+
+
+def _layout(blocks: list[Block]) -> Layout:
+    """Names made unique within a phase: the second batch of a step is `x[2]`."""
+    phases: list[str] = []
+    names: list[str] = []
+    seen: dict[tuple[str, str], int] = {}
+    for block in blocks:
+        for name in block.names:
+            count = seen[block.phase, name] = seen.get((block.phase, name), 0) + 1
+            phases.append(block.phase)
+            names.append(name if count == 1 else f"{name}[{count}]")
+    return Layout(tuple(phases), tuple(names))
+
+
+_active: Recorder | None = None
+
+
+def activate(recorder: Recorder) -> Recorder:
+    global _active
+    _active = recorder
+    return recorder
+
+
+def active() -> Recorder | None:
+    """The recorder of this process, where it is a twin that is still being recorded."""
+    return _active if _active is not None and _active.alive else None

@@ -1,0 +1,66 @@
+"""Exceptions that a framework can explain, such as an op that refuses to run because op determinism is on: named on the
+screen, and kept as findings for the result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import TracebackType
+
+from twinrun.findings.finding import Finding
+from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.registry import frameworks
+from twinrun.twin.session import current
+
+REFUSED = "TW406"  # the code of an op that has no deterministic kernel
+
+
+def without_refused(request: PinRequest, findings: Iterable[Finding]) -> PinRequest | None:
+    """The request to start again with, where a refusal is among the findings and the user allows to go on; else
+    None."""
+    refused = any(finding.code == REFUSED for finding in findings)
+    if refused and REFUSED in request.allow and request.wants("op-determinism"):
+        return request.without("op-determinism")
+    return None
+
+
+def explain_at_exit() -> None:
+    """When such an exception ends the program, print what it means, below the traceback."""
+    before = sys.excepthook
+    if getattr(before, "_twinrun_explains", False):
+        return
+
+    def excepthook(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
+        before(kind, problem, trace)
+        explain_now(problem)
+
+    excepthook._twinrun_explains = True  # type: ignore[attr-defined]
+    sys.excepthook = excepthook
+
+
+def explain_now(problem: BaseException) -> None:
+    """Print what such an exception means. Once: it may pass here several times."""
+    if problem in _explained:
+        return
+    finding = _explain(problem)
+    if finding is not None:
+        _explained.append(problem)
+        current().pins.notice(finding)
+        lines = [f"{finding.code} {finding.name}: {finding.message}"]
+        if finding.place:
+            lines.append(f"  --> {finding.place}")
+        print("\n" + "\n".join([*lines, f"hint: {finding.fix}"]), file=sys.stderr)
+
+
+_explained: list[BaseException] = []
+
+
+def _explain(problem: BaseException) -> Finding | None:
+    for framework in frameworks():
+        try:
+            found = framework.explain(problem) if framework.module in sys.modules else None
+        except Exception:  # never stand in the way of the program's own error
+            found = None
+        if found is not None:
+            return found
+    return None
