@@ -173,6 +173,13 @@ def test_columns_behind_characters_of_several_bytes_are_found() -> None:
     assert fix.fixed == "import os\nfiles = {'été': sorted(os.listdir('д'))}  # 名前\n"
 
 
+def test_a_set_behind_characters_of_several_bytes_is_found() -> None:
+    source = "été = ['д', *{'а', 'б'}]  # 名前\n"
+    fix = propose("TW301", "train.py", 1, source)
+    assert fix is not None
+    assert fix.fixed == "été = ['д', *sorted({'а', 'б'})]  # 名前\n"
+
+
 def test_form_feeds_and_unicode_separators_do_not_shift_the_lines() -> None:
     source = 'import os\n\x0c\ntext = """a\u2028b\x1cc"""\nfiles = os.listdir("d")\n'
     fix = propose("TW302", "train.py", 4, source)
