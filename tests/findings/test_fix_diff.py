@@ -14,7 +14,7 @@ from proposing import program
 
 from twinrun.findings.fixes import Fix, as_diff, combined, propose
 from twinrun.findings.fixes.diff import file_diff
-from twinrun.findings.fixes.fix import Edit, apply
+from twinrun.findings.fixes.fix import Edit, apply, edits_between
 from twinrun.findings.fixes.fixers import FIXERS
 
 SOURCE = program(
@@ -171,6 +171,13 @@ def test_columns_behind_characters_of_several_bytes_are_found() -> None:
     fix = propose("TW302", "train.py", 2, source)
     assert fix is not None
     assert fix.fixed == "import os\nfiles = {'été': sorted(os.listdir('д'))}  # 名前\n"
+
+
+def test_a_set_behind_characters_of_several_bytes_is_found() -> None:
+    source = "été = ['д', *{'а', 'б'}]  # 名前\n"
+    fix = propose("TW301", "train.py", 1, source)
+    assert fix is not None
+    assert fix.fixed == "été = ['д', *sorted({'а', 'б'})]  # 名前\n"
 
 
 def test_form_feeds_and_unicode_separators_do_not_shift_the_lines() -> None:

@@ -170,6 +170,7 @@ def test_a_set_that_grows_is_not_known_to_be_sortable() -> None:
     "line",
     [
         "found = x in set(words)",
+        "first = {'a', 'b'}.pop()",
         "count = len(set(words))",
         "both = {w for w in set(words)}",
         "x = sorted(list(set(words)))",

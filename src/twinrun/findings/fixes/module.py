@@ -83,6 +83,11 @@ class Module:
     def last_line(self, node: cst.CSTNode) -> int:
         return int(self._ranges[node].end.line)
 
+    def place(self, node: cst.CSTNode) -> tuple[int, int, int, int]:
+        """Line and column of the beginning and of the end."""
+        start, end = self._ranges[node].start, self._ranges[node].end
+        return start.line, start.column, end.line, end.column
+
     def spans(self, node: cst.CSTNode, line: int) -> bool:
         return self.first_line(node) <= line <= self.last_line(node)
 
