@@ -38,7 +38,7 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class Row:
-    """What the audit said of one cause, or of one program that has none."""
+    """What the audit found about one cause, or about one program that has none."""
 
     program: str
     group: str
@@ -81,7 +81,7 @@ def place(finding: dict[str, Any], folder: Path) -> str:
 
 
 def first_phase(program: Program) -> str:
-    """The phase in which twins differ first, as the check says without any diagnosis."""
+    """The phase in which twins differ first, as the check reports without a diagnosis."""
     with tempfile.TemporaryDirectory(prefix="audit-zoo-") as scratch:
         folder = lay_out(program, Path(scratch).resolve() / "program")
         vary = ["--vary", ",".join(program.vary)] if program.vary else []
@@ -123,12 +123,14 @@ def rows_of(program: Program, findings: list[tuple[str, str]], phase: str | None
 
 
 def show(row: Row) -> None:
-    said = "found" if row.found else "code, other line" if row.code_only else "MISSED"
+    outcome = "found" if row.found else "code, other line" if row.code_only else "MISSED"
     if not row.label:
-        said = "no finding" if row.found else "FINDING"
+        outcome = "no finding" if row.found else "FINDING"
     others = f"also {' '.join(row.others)}" if row.others else ""
     label = ",".join(row.label) or "-"
-    print(f"{row.program:24} {row.group:10} {row.phase or '':10} {label:14} {said:17} {others}", flush=True)
+    print(
+        f"{row.program:24} {row.group:10} {row.phase or '':10} {label:14} {outcome:17} {others}", flush=True
+    )
 
 
 def counted(title: str, rows: Iterable[tuple[str, bool]]) -> None:

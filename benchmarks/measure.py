@@ -26,7 +26,7 @@ def seconds(command: Sequence[str], **extra: str) -> float:
 
 
 def in_turns(arms: Mapping[str, Callable[[], float]], repetitions: int) -> dict[str, list[float]]:
-    """Every arm once in each round, so that what disturbs the machine disturbs them all."""
+    """Every arm once in each round, so that other load on the machine reaches them all."""
     times: dict[str, list[float]] = {name: [] for name in arms}
     for _ in range(repetitions):
         for name, measure in arms.items():
@@ -40,7 +40,7 @@ def ratio(times: Mapping[str, Sequence[float]], arm: str, base: str) -> float:
 
 
 def calm_ratio(times: Mapping[str, Sequence[float]], arm: str, base: str) -> float:
-    """The ratio of the fastest rounds: what the arms need when nothing else wants the machine."""
+    """The ratio of the fastest rounds: what the arms need on an idle machine."""
     return min(times[arm]) / min(times[base])
 
 

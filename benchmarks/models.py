@@ -1,4 +1,4 @@
-"""The three models that watching is measured on, each with its data, and nothing but Keras in them."""
+"""The three models that recording is measured on, each with its data, in plain Keras."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plain program for the whole-check measurement: trains for some steps and knows nothing of Twinrun.
+"""A plain program for the whole-check measurement: trains for some steps, without Twinrun.
 
 python program.py WORKLOAD STEPS
 """

@@ -2,8 +2,8 @@
 
 An image pipeline (shuffle, decode, random augmentation with num_parallel_calls=2, batch, prefetch), the same made
 repeatable, and the original under op determinism, which runs such a map one call at a time. Rounds are interleaved, so
-that a busy machine is busy for all of them; ratios are medians over rounds. The ratio of processor time is told too: it
-says what is computed more, and a busy machine does not move it much.
+that a busy machine is busy for all of them; ratios are medians over rounds. The ratio of processor time is printed too: it
+shows the additional computation, and a busy machine hardly changes it.
 
     python benchmarks/repeatable.py [--rounds 7] [--images 4000]
 """

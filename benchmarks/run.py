@@ -1,9 +1,9 @@
 """`make bench`: every measurement that docs/explanation/benchmarks.md reports, printed as Markdown.
 
-    python benchmarks/run.py [watching] [check] [diff] [startup]
+    python benchmarks/run.py [recording] [check] [diff] [startup]
 
-Every figure is a ratio, or stands beside what it is compared with, measured in turns in one run. A machine
-that is busy with other things spoils the figures of the small model first.
+Every figure is a ratio, or stands beside what it is compared with, measured in turns in one run. On a busy machine the
+figures of the small model suffer first.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import platform
 import sys
 
 import offline_diff
+import recorded_steps
 import startup
-import watching
 import whole_check
 
 PARTS = {
-    "watching": (
-        "Watched step over plain step",
-        lambda: watching.report({"mlp": 30, "resnet50": 15, "transformer": 20}),
+    "recording": (
+        "Recorded step over plain step",
+        lambda: recorded_steps.report({"mlp": 30, "resnet50": 15, "transformer": 20}),
     ),
     "check": ("A whole check over two plain runs", whole_check.report),
     "diff": ("Offline diff of two recordings of 20 tensors a step", offline_diff.report),

@@ -22,7 +22,7 @@ from measure import table
 from twinrun.source_audit.audit import audit_source
 from twinrun.source_audit.program_files import python_files
 
-CORPUS = Path(__file__).parents[1] / "tests" / "audit" / "corpus"
+CORPUS = Path(__file__).parents[1] / "tests" / "source_audit" / "corpus"
 
 
 def generated(folder: Path, count: int = 1000) -> Path:

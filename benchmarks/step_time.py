@@ -1,10 +1,10 @@
-"""Measures one workload's step time, watched and plain, from inside one watched process: `twinrun run` starts
-it, short blocks of steps of all the arms take turns, and the time of every step goes to a JSON file.
+"""Measures one workload's step time, recorded and plain, from inside one process that `twinrun run` starts: short
+blocks of steps of all the arms take turns, and the time of every step goes to a JSON file.
 
     twinrun run benchmarks/step_time.py WORKLOAD ROUNDS OUTPUT.json ARM...
 
-The plain arm has a model of its own, built and traced while the watch is off: none of what watching adds to a
-program is in it but the test whether the watch is on. The other arms are what people do today.
+The plain arm has a model of its own, built and traced while the recorder is off: all that recording adds to it is the
+test whether the recorder is on. The other arms are what people do today.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from twinrun.twin.recorder import active
 
 found = active()
 assert found is not None, "start this with `twinrun run`"
-watch = found
+recorder = found
 
 
 @contextlib.contextmanager
-def watching(on: bool) -> Iterator[None]:
-    watch.alive = on
+def recording(on: bool) -> Iterator[None]:
+    recorder.alive = on
     try:
         yield
     finally:
-        watch.alive = True
+        recorder.alive = True
 
 
 class HashWeights(keras.callbacks.Callback):
@@ -63,7 +63,7 @@ class Arm:
         self._time_starts()
 
     def train(self, steps: int) -> None:
-        with watching(self._on):
+        with recording(self._on):
             self._model.fit(self._data, steps_per_epoch=steps, verbose=0, callbacks=self._callbacks)
 
     def block(self) -> None:
@@ -99,15 +99,15 @@ def main() -> None:
     workload, rounds, output = WORKLOADS[sys.argv[1]], int(sys.argv[2]), Path(sys.argv[3])
     keras.utils.set_random_seed(1)
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
-    with watching(False):
+    with recording(False):
         plain = workload.make()
-    watched = workload.make()
+    recorded = workload.make()
     saving = keras.callbacks.ModelCheckpoint(
         str(folder / "c.weights.h5"), save_weights_only=True, save_freq=1
     )
     makers: dict[str, Callable[[], Arm]] = {
         "plain": lambda: Arm(workload, plain, False),
-        "watched": lambda: Arm(workload, watched, True),
+        "recorded": lambda: Arm(workload, recorded, True),
         "sha256": lambda: Arm(workload, plain, False, HashWeights()),
         "checkpoint": lambda: Arm(workload, plain, False, saving, share=5),
         "tfdbg2": lambda: Arm(workload, debugged(workload.make, workload.data(), folder), False, share=5),
@@ -118,7 +118,7 @@ def main() -> None:
             arm.block()
             if number == 0:
                 arm.forget()  # the first round warms up
-    variables = [v.value for v in (*watched.weights, *watched.optimizer.variables)]
+    variables = [v.value for v in (*recorded.weights, *recorded.optimizer.variables)]
     document = {
         "times": {name: arm.times for name, arm in arms.items()},
         "cpu": {name: arm.cpu for name, arm in arms.items()},
@@ -133,7 +133,7 @@ def debugged(make: Callable[[], Any], data: Any, folder: Path) -> Any:
     """A model whose graphs carry tfdbg2's dumping ops: those stay in them when the debugger is switched off
     again, so that it does not touch the other arms."""
     dump = str(folder / "tfdbg2")
-    with watching(False):
+    with recording(False):
         tf.debugging.experimental.enable_dump_debug_info(dump, "FULL_TENSOR", circular_buffer_size=100)
         model = make()
         model.fit(data, steps_per_epoch=1, verbose=0)

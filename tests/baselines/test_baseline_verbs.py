@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from baseline_runs import PROGRAM
-
 from twinrun.cli.late import with_late_options
 
 

@@ -1,4 +1,4 @@
-"""The checks of `checks/`, each told as a test of its own, all run in one process with TensorFlow."""
+"""The checks of `checks/`, each reported as a test of its own, all run in one process with TensorFlow."""
 
 from __future__ import annotations
 

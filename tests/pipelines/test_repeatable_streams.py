@@ -36,7 +36,7 @@ def test_every_racing_pipeline_is_bit_equal_in_five_processes_with_1_2_and_8_par
 
 
 def test_epochs_of_pipelines_that_draw_differ_from_one_another(runs: list[dict[str, Any]]) -> None:
-    # Order alone was given up, or the original draws once and for all, or a cache keeps the first epoch.
+    # Only the order was nondeterministic, or the original draws once and for all, or a cache keeps the first epoch.
     same_by_nature = {
         "cache_behind_augmentation",
         "unseeded_random_source",

@@ -36,13 +36,13 @@ def main() -> None:
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     for line in sys.stdin:
         module, name = json.loads(line)
-        said = io.StringIO()
+        printed = io.StringIO()
         try:
-            with redirect_stdout(said):
+            with redirect_stdout(printed):
                 getattr(load(module), name)()
             answer = None
         except BaseException:
-            answer = traceback.format_exc() + said.getvalue()
+            answer = traceback.format_exc() + printed.getvalue()
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

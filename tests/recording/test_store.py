@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from twinrun.comparison.contract import BITWISE, parse_contract
 from twinrun.comparison.frames import differences, first_to_blame
-from twinrun.launch.offline import compare_recordings
 from twinrun.errors import BadRecording
+from twinrun.launch.offline import compare_recordings
 from twinrun.protocol.channel import FRAME, Channel, pair
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest

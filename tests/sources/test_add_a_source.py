@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pages import blocks, install
 from support import check, twinrun, write
 

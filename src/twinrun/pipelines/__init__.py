@@ -22,19 +22,15 @@ if TYPE_CHECKING:
     from twinrun.pipelines.stream_fingerprint import ElementDigest as ElementDigest
     from twinrun.pipelines.stream_fingerprint import data_fingerprint as data_fingerprint
 
-_HOMES = {
-    "DataAudit": "data_audit",
-    "DataFingerprint": "stream_fingerprint",
-    "ElementDigest": "stream_fingerprint",
-    "audit": "data_audit",
-    "audit_shards": "shard_audit",
-    "changes": "make_repeatable",
-    "data_fingerprint": "stream_fingerprint",
-    "element_rng": "element_streams",
-    "note_sites": "build_sites",
-    "repeatable": "make_repeatable",
-    "set_epoch": "make_repeatable",
+_NAMES = {
+    "build_sites": "note_sites",
+    "data_audit": "DataAudit audit",
+    "element_streams": "element_rng",
+    "make_repeatable": "changes repeatable set_epoch",
+    "shard_audit": "audit_shards",
+    "stream_fingerprint": "DataFingerprint ElementDigest data_fingerprint",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = list(_HOMES)
 

@@ -9,7 +9,7 @@ from twinrun.findings.finding import Finding
 from twinrun.pipelines.build_sites import shown_file
 
 if TYPE_CHECKING:
-    from twinrun.pipelines.pipeline_stages import Stage
+    from twinrun.pipelines.pipeline_stages import Stage, Stages
 
 _HEADS = ("stage", "", "order", "randomness", "built at")
 _SHOWN = """
@@ -29,7 +29,7 @@ _HTML = """\
 {%- if one.fix %}<br>fix: {{ one.fix }}{% endif %}</li>{% endfor %}</ul></div>"""
 
 
-def as_text(subject: str, stages: tuple[Stage, ...], findings: tuple[Finding, ...]) -> str:
+def as_text(subject: str, stages: Stages, findings: tuple[Finding, ...]) -> str:
     count = f"{len(stages)} stage{'s' * (len(stages) > 1)}, " if stages else ""
     lines = [f"{subject}: {count}{_count(findings)}"]
     rows = [_HEADS, *map(_cells, stages)]
@@ -51,22 +51,19 @@ def finding_lines(findings: Iterable[Finding], *, with_evidence: bool = False) -
     return lines
 
 
-def as_html(subject: str, stages: tuple[Stage, ...], findings: tuple[Finding, ...]) -> str:
-    from jinja2 import Environment
+def as_html(subject: str, stages: Stages, findings: tuple[Finding, ...]) -> str:
+    from jinja2 import Template
 
-    return (
-        Environment(autoescape=True)
-        .from_string(_HTML)
-        .render(
-            subject=subject,
-            count=_count(findings),
-            heads=_HEADS,
-            stages=[(_cells(stage), stage.notes) for stage in stages],
-            findings=findings,
-            colours=_COLOURS,
-            shown_file=shown_file,
-        )
+    html: str = Template(_HTML, autoescape=True).render(
+        subject=subject,
+        count=_count(findings),
+        heads=_HEADS,
+        stages=[(_cells(stage), stage.notes) for stage in stages],
+        findings=findings,
+        colours=_COLOURS,
+        shown_file=shown_file,
     )
+    return html
 
 
 def _count(findings: tuple[Finding, ...]) -> str:

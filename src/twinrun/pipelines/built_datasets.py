@@ -17,6 +17,7 @@ from typing import Any
 import wrapt
 
 from twinrun.errors import TwinrunError
+from twinrun.findings.finding import Finding
 from twinrun.pipelines.autograph import unconverted
 from twinrun.pipelines.build_sites import Site, calling_site, note_sites
 from twinrun.pipelines.data_audit import DataAudit, audit_dataset
@@ -85,15 +86,13 @@ class DatasetRecorder:
 
 def _placed(audit: DataAudit, site: Site | None) -> DataAudit:
     """A finding without a line of its own is reported at the line that passed the input to `fit`."""
-    if site is None:
-        return audit
-    found = (
-        one
-        if one.file
-        else replace(one, file=site.file, line=site.line, evidence=(*one.evidence, "passed to fit() here"))
-        for one in audit.findings
-    )
-    return replace(audit, findings=tuple(found))
+
+    def placed(one: Finding) -> Finding:
+        if one.file or site is None:
+            return one
+        return replace(one, file=site.file, line=site.line, evidence=(*one.evidence, "passed to fit() here"))
+
+    return replace(audit, findings=tuple(map(placed, audit.findings)))
 
 
 # -- the patches ---------------------------------------------------------------------------------------------
@@ -139,11 +138,11 @@ def _patch(owner_name: str | None, name: str, see: Callable[..., None], module: 
     _undo.append(lambda: setattr(owner, name, original))
 
 
-def _see_iterator(recorder: DatasetRecorder, _: Any, dataset: Any = None, *rest: Any, **named: Any) -> None:
+def _see_dataset(recorder: DatasetRecorder, dataset: Any, *rest: Any, **named: Any) -> None:
     recorder.dataset(dataset)
 
 
-def _see_reduce(recorder: DatasetRecorder, dataset: Any, *rest: Any, **named: Any) -> None:
+def _see_iterator(recorder: DatasetRecorder, _: Any, dataset: Any = None, *rest: Any, **named: Any) -> None:
     recorder.dataset(dataset)
 
 
@@ -161,7 +160,7 @@ _POINTS: tuple[tuple[str, str | None, str, Callable[..., None]], ...] = (
     (f"{_DATA_OPS}.iterator_ops", "OwnedIterator", "_create_iterator", _see_iterator),
     (f"{_DATA_OPS}.multi_device_iterator_ops", "OwnedMultiDeviceIterator", "__init__", _see_iterator),
     # A loop over a dataset inside a tf.function makes no iterator: AutoGraph reduces the dataset.
-    (f"{_DATA_OPS}.dataset_ops", "DatasetV2", "reduce", _see_reduce),
+    (f"{_DATA_OPS}.dataset_ops", "DatasetV2", "reduce", _see_dataset),
     ("keras.src.trainers.data_adapters", None, "get_data_adapter", _see_adapter),
     ("tf_keras.src.engine.data_adapter", "DataHandler", "__init__", _see_handler),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twinrun.pipelines.dataset_kinds import CACHES, RANDOM_SOURCES, SHUFFLES
-from twinrun.pipelines.pipeline_stages import Pipeline, Stage
+from twinrun.pipelines.pipeline_stages import Pipeline, Stage, Stages
 from twinrun.pipelines.python_draws import randomness_of, unseeded_streams
 from twinrun.pipelines.stage_functions import Draw, FunctionFacts, HostCall
 
@@ -46,7 +46,7 @@ class Conditions:
         return stage.parallel and not self.op_determinism
 
 
-def classified(pipeline: Pipeline, conditions: Conditions) -> tuple[Stage, ...]:
+def classified(pipeline: Pipeline, conditions: Conditions) -> Stages:
     return tuple(_classify(stage, conditions) for stage in pipeline.stages)
 
 

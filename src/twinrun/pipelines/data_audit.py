@@ -14,14 +14,14 @@ from twinrun.pipelines.audit_tables import as_html, as_text
 from twinrun.pipelines.autograph import unconverted
 from twinrun.pipelines.classify_stages import Conditions, classified
 from twinrun.pipelines.pipeline_rules import findings_of
-from twinrun.pipelines.pipeline_stages import Stage, read
+from twinrun.pipelines.pipeline_stages import Stages, read
 
 
 @dataclass(frozen=True)
 class DataAudit:
     """What was found in one input: its stages, sources first, and findings. `str()` gives a table."""
 
-    stages: tuple[Stage, ...]
+    stages: Stages
     findings: tuple[Finding, ...]
     subject: str = "dataset"
 

@@ -25,29 +25,25 @@ SOURCES = {f"_{name}Dataset": f"{name}Dataset" for name in _SOURCES_OF_SAME_NAME
     "_FixedLengthRecordDataset": "FixedLengthRecordDatasetV2",
 }
 # Where an op's argument comes from when it is not the object's attribute of the same name (`_count` for `count`):
-# `=x` is a value, `f:x` a wrapped function, `d:x` the datasets of an attribute, `?` nothing the object keeps.
+# `=x` is a value, `d:x` the datasets of an attribute, `?` nothing the object keeps.
 _RULES = {
     "another_dataset": "d:_dataset_to_concatenate",
     "cache": "=memory_cache",
     "cardinality": "_expected_cardinality",
     "data_input_datasets": "d:_data_inputs",
-    "f": "f:_map_func",
+    "f": "_map_func",
     "initial_state": "=state",
     "input_datasets": "d:_datasets",
-    "key_func": "f:_key_func",
     "legacy_autotune": "?",
     "log_warning": "?",
     "padded_shapes": "=padded_shapes",
     "padding_values": "=padding_values",
-    "predicate": "f:_predicate",
-    "reduce_func": "f:_reduce_func",
     "rerandomize_each_iteration": "_rerandomize",
     "seed_generator": "=seed_generator",
     "selector_input_dataset": "d:_selector_input",
     "serialized_options": "=options",
     "slack_period": "?",
     "use_default_device": "?",
-    "window_size_func": "f:_window_size_func",
 }
 _RULES_OF_ONE_CLASS = {
     ("_MapAndBatchDataset", "batch_size"): "_batch_size_t",
@@ -55,7 +51,7 @@ _RULES_OF_ONE_CLASS = {
     ("_MapAndBatchDataset", "num_parallel_calls"): "_num_parallel_calls_t",
     ("_MapAndBatchDataset", "preserve_cardinality"): "=true",
     ("_ParallelInterleaveDataset", "deterministic"): "?",
-    ("_ScanDataset", "f"): "f:_scan_func",
+    ("_ScanDataset", "f"): "_scan_func",
     ("_ScanDataset", "preserve_cardinality"): "=true",
 }
 # Attributes that no class keeps and that change neither order nor values: TensorFlow's default will do.

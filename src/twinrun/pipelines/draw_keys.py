@@ -14,12 +14,12 @@ from typing import Any
 import tensorflow as tf
 import xxhash
 
-_PHILOX = 1
+Place = tuple[Any, ...]  # names a draw: its stage, its function, its number in there
 _MASK = (1 << 64) - 1
 
 
 def algorithm() -> Any:
-    return tf.constant(_PHILOX)
+    return tf.constant(1)  # Philox
 
 
 def _numbers(key: Any, counter: Any, count: int, dtype: str) -> Any:

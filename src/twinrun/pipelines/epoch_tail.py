@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from twinrun.pipelines.dataset_kinds import kind_of
 from twinrun.pipelines.draw_keys import Pass
-from twinrun.pipelines.keyed_stages import KEYED, Work, flat, input_specs, numbered
+from twinrun.pipelines.keyed_stages import KEEPS_ORDER, KEYED, Work, flat, input_specs, numbered
 from twinrun.pipelines.op_arguments import argument, argument_tensor, dataset_inputs
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Tail:
 
     def _batch(self, dataset: Any, op: Any) -> Any:
         if argument(op, "deterministic") == "false":
-            self._rewriter.note_order(op)
+            self._rewriter.note(op, KEEPS_ORDER)
         size, rest = argument(op, "batch_size"), bool(argument(op, "drop_remainder"))
         return dataset.batch(size, drop_remainder=rest, **_parallelism(op))
 

@@ -6,7 +6,7 @@ something inside must change; datasets built inside a function go to the rewrite
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -15,8 +15,9 @@ from tensorflow.python.framework import ops
 
 from twinrun.pipelines import random_ops, stage_functions
 from twinrun.pipelines.build_sites import Site
-from twinrun.pipelines.draw_keys import Scope
+from twinrun.pipelines.draw_keys import Place, Scope
 from twinrun.pipelines.element_streams import for_each_element, redirect_global_streams
+from twinrun.pipelines.op_arguments import with_shapes_of
 from twinrun.pipelines.python_draws import HostDraw, undecorated
 from twinrun.pipelines.rewrite_outcome import CannotRewrite
 from twinrun.pipelines.stateless_ops import replacement
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
     from twinrun.pipelines.rewriter import Rewriter
 
 
-def replay(
-    graph: Any, inputs: list[Any], scope: Scope | None, rewriter: Rewriter, place: tuple[Any, ...]
-) -> list[Any]:
+def replay(graph: Any, inputs: list[Any], scope: Scope | None, rewriter: Rewriter, place: Place) -> list[Any]:
     """The outputs of a function's graph for `inputs` (arguments, then captures), with keyed draws.
 
     Without a scope there is nothing to draw: the function is copied.
@@ -36,9 +35,7 @@ def replay(
 
 
 class _Replay:
-    def __init__(
-        self, graph: Any, inputs: list[Any], scope: Any, rewriter: Rewriter, place: tuple[Any, ...]
-    ) -> None:
+    def __init__(self, graph: Any, inputs: list[Any], scope: Any, rewriter: Rewriter, place: Place) -> None:
         self.graph, self.scope, self.rewriter, self.place = graph, scope, rewriter, place
         self.made = {tensor.name: new for tensor, new in zip(graph.inputs, inputs, strict=True)}
         self._ops: dict[str, Any] = {}
@@ -83,7 +80,7 @@ class _Replay:
         self._ops[op.name] = new
         return list(new.outputs)
 
-    def _next(self) -> tuple[Any, ...]:
+    def _next(self) -> Place:
         self._draws += 1
         return (*self.place, self._draws)
 
@@ -94,11 +91,9 @@ class _Replay:
         inputs = [self.made.get(one.name) for one in op.inputs]
         found = replacement(op, inputs, self.scope, place)
         if found is None:
-            raise CannotRewrite(
-                f"{op.type} has no stateless counterpart to replace it with",
-                hint="draw with tf.random.stateless_*, or take this draw out of the pipeline",
-                where=self.rewriter.where(op),
-            )
+            message = f"{op.type} has no stateless counterpart to replace it with"
+            hint = "draw with tf.random.stateless_*, or take this draw out of the pipeline"
+            raise self.rewriter.refusal(op, message, hint)
         return found
 
     def _python(self, op: Any) -> list[Any]:
@@ -120,55 +115,42 @@ class _Replay:
         inputs = [key, *(self.tensor(one) for one in op.inputs)]
         types = [one.dtype for one in op.outputs]
         if op.type == "EagerPyFunc":
-            outputs = _as_list(tf.py_function(keyed, inputs, types))
+            outputs = tf.py_function(keyed, inputs, types)
         else:
-            stateful = op.type != "PyFuncStateless"
-            outputs = _as_list(tf.numpy_function(keyed, inputs, types, stateful=stateful))
-        for new, old in zip(outputs, op.outputs, strict=True):
-            new.set_shape(old.shape)
-        return outputs
+            outputs = tf.numpy_function(keyed, inputs, types, stateful=op.type != "PyFuncStateless")
+        return with_shapes_of(op, _as_list(outputs))
 
     def _call(self, op: Any) -> list[Any]:
         inputs = [self.tensor(one) for one in op.inputs]
         place = self._next()
         kind = op.type.removeprefix("Stateless").removeprefix("Stateful")
         if kind == "PartitionedCall":
-            return self._inner(op, "f", inputs, self.scope, place)
+            return self._run(self.rewriter.function(op, "f"), inputs, place)
         if kind == "If":
             then, otherwise = (
-                self._branch(op, op.get_attr(f"{name}_branch").name, inputs[1:], (*place, name[0]))
+                partial(
+                    self._run, self.rewriter.function(op, f"{name}_branch"), inputs[1:], (*place, name[0])
+                )
                 for name in ("then", "else")
             )
             return _as_list(tf.cond(tf.cast(inputs[0], tf.bool), then, otherwise))
         if kind == "Case":
+            graphs = (stage_functions.function_graph(op.graph, one.name) for one in op.get_attr("branches"))
             branches = [
-                self._branch(op, function.name, inputs[1:], (*place, number))
-                for number, function in enumerate(op.get_attr("branches"))
+                partial(self._run, graph, inputs[1:], (*place, number)) for number, graph in enumerate(graphs)
             ]
             return _as_list(tf.switch_case(inputs[0], branches))
         if kind == "While":
             return self._loop(op, inputs, place)
-        raise CannotRewrite(
-            f"a draw inside {op.type} cannot be keyed by element",
-            hint="move the draw out of it",
-            where=self.rewriter.where(op),
-        )
+        message = f"a draw inside {op.type} cannot be keyed by element"
+        raise self.rewriter.refusal(op, message, "move the draw out of it")
 
-    def _inner(
-        self, op: Any, name: str, inputs: list[Any], scope: Scope, place: tuple[Any, ...]
-    ) -> list[Any]:
-        """The outputs of the function that an op names in one of its attributes."""
-        return replay(self.rewriter.function(op, name), inputs, scope, self.rewriter, place)
+    def _run(self, graph: Any, inputs: list[Any], place: Place, scope: Scope | None = None) -> list[Any]:
+        return replay(graph, inputs, scope or self.scope, self.rewriter, place)
 
-    def _branch(
-        self, op: Any, name: str, inputs: list[Any], place: tuple[Any, ...]
-    ) -> Callable[[], list[Any]]:
-        graph = stage_functions.function_graph(op.graph, name)
-        return lambda: replay(graph, inputs, self.scope, self.rewriter, place)
-
-    def _loop(self, op: Any, inputs: list[Any], place: tuple[Any, ...]) -> list[Any]:
+    def _loop(self, op: Any, inputs: list[Any], place: Place) -> list[Any]:
         """A loop with a counter of its own, so that each iteration draws different numbers."""
-        body = self.rewriter.function(op, "body")
+        test, body = self.rewriter.function(op, "cond"), self.rewriter.function(op, "body")
         carried = [number for number in range(len(inputs)) if not _is_passed_on(body, number)]
 
         def all_of(variables: Any) -> list[Any]:
@@ -177,14 +159,14 @@ class _Replay:
                 values[number] = variable
             return values
 
-        def goes_on(turn: Any, *variables: Any) -> Any:
-            scope = self.scope.repetition(turn, None, *place, "test")
-            return self._inner(op, "cond", all_of(variables), scope, (*place, "test"))[0]
+        def goes_on(iteration: Any, *variables: Any) -> Any:
+            scope = self.scope.repetition(iteration, None, *place, "test")
+            return self._run(test, all_of(variables), (*place, "test"), scope)[0]
 
-        def once(turn: Any, *variables: Any) -> list[Any]:
-            scope = self.scope.repetition(turn, None, *place)
-            outputs = self._inner(op, "body", all_of(variables), scope, place)
-            return [turn + 1, *(outputs[number] for number in carried)]
+        def once(iteration: Any, *variables: Any) -> list[Any]:
+            scope = self.scope.repetition(iteration, None, *place)
+            outputs = self._run(body, all_of(variables), place, scope)
+            return [iteration + 1, *(outputs[number] for number in carried)]
 
         ended = tf.while_loop(
             goes_on,
@@ -210,8 +192,7 @@ def copy_op(op: Any, inputs: list[Any], **changed: Any) -> Any:
                 graph._add_function_recursive(found[1])
     name, types = op.name.rpartition("/")[2], [output.dtype for output in op.outputs]
     new = graph._create_op_internal(op.type, inputs, types, name=name, attrs=attributes, op_def=op.op_def)
-    for made, old in zip(new.outputs, op.outputs, strict=True):
-        made.set_shape(old.shape)
+    with_shapes_of(op, new.outputs)
     return new
 
 

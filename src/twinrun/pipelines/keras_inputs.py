@@ -16,16 +16,14 @@ from twinrun.pipelines.classify_stages import worst
 from twinrun.pipelines.data_audit import DataAudit, audit_dataset
 from twinrun.pipelines.pipeline_rules import found_at
 from twinrun.pipelines.pipeline_stages import Stage
-from twinrun.pipelines.python_draws import HostDraw, host_draws
+from twinrun.pipelines.python_draws import HostDraw, drawn_from, host_draws
 from twinrun.pipelines.stage_functions import FunctionFacts, HostCall
 
 _STREAMS = {
     "numpy": ("TW102", "NumPy's", "np.random.seed(42) at the start"),
     "python": ("TW101", "Python's", "random.seed(42) at the start"),
 }
-_FOR_EACH = (
-    "rng = twinrun.element_rng(index, seed=42, epoch=self.epoch) inside __getitem__, and draw from that"
-)
+_FOR_EACH = "rng = twinrun.element_rng(index, seed=42, epoch=self.epoch) in __getitem__, and draw from that"
 _IMAGE_RANGES = """
     rotation_range width_shift_range height_shift_range shear_range channel_shift_range horizontal_flip vertical_flip
     brightness_range
@@ -129,7 +127,7 @@ def _loader_findings(
     """The randomness of a method and what to report of it. `name` is the method's, with its class."""
     unseeded = python_draws.unseeded_streams()
     randomness = python_draws.randomness_of(draws, raced=workers > 1 or processes, unseeded=unseeded)
-    drawn = _drawn(draws)
+    drawn = drawn_from(draws)
     site = Site(draws[0].file, draws[0].line) if draws else site  # the line to change is the one that draws
     stream = python_draws.unseeded_stream(draws, unseeded)
     if randomness == "racing":
@@ -167,10 +165,6 @@ def _workers(count: int, processes: bool) -> str:
     return f"{count} {'processes' if processes else 'threads'}"
 
 
-def _drawn(draws: tuple[HostDraw, ...]) -> str:
-    return ", ".join(str(draw) for draw in draws if draw.kind != "element")
-
-
 # -- what ImageDataGenerator.flow gives, in Keras and in tf_keras ----------------------------------------------
 
 
@@ -186,9 +180,8 @@ def _image_iterator(loader: Any, workers: int, processes: bool) -> DataAudit:
         randomness, seeded = "racing", "np.random.seed"
         if seed is not None:
             seeded = "its seed, which it sets again for each batch,"
-        message = (
-            f"{_workers(workers, processes)} of {name} augment with NumPy's global stream in no fixed order"
-        )
+        who = _workers(workers, processes)
+        message = f"{who} of {name} augment with NumPy's global stream in no fixed order"
         evidence = f"{seeded} does not help: which worker draws next is a race"
         fix = "workers=1, or augment in the dataset: ds.map(augment, …) and twinrun.repeatable(ds, seed=42)"
         findings = (found_at("TW205", None, message, [evidence], fix),)
@@ -227,7 +220,7 @@ def _generator(generator: Any) -> DataAudit:
         message = f"the generator {name}() draws Python randomness that nobody seeded"
         line = Site(draws[0].file, draws[0].line)
         fix = "rng = np.random.default_rng(42) in it, and draw from that"
-        findings = (found_at("TW204", line, message, [f"it draws from {_drawn(draws)}"], fix),)
+        findings = (found_at("TW204", line, message, [f"it draws from {drawn_from(draws)}"], fix),)
     notes = [] if draws else ["no draw was found in its code"]
     stage = _stage(name, "generator", randomness, notes, **_calls(name, site, draws))
     return DataAudit((stage,), findings, subject=f"generator {name}")

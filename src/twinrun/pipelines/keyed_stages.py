@@ -10,7 +10,8 @@ import tensorflow as tf
 from tensorflow.python.data.ops import dataset_ops, from_generator_op
 
 from twinrun.pipelines.dataset_kinds import RANDOM_SOURCES, kind_of
-from twinrun.pipelines.draw_keys import Pass, Scope, element
+from twinrun.pipelines.draw_keys import Pass, Place, Scope, element
+from twinrun.pipelines.function_replay import replay
 from twinrun.pipelines.op_arguments import (
     argument,
     argument_list,
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from twinrun.pipelines.rewriter import Rewriter
 
 Resolve = Callable[[Any], Any]
+Specs = tuple[Any, ...]  # of the tensors of a flat element
+KEEPS_ORDER = "keeps its order, as parallel as before"
 KEYED = "its draws follow from (seed, epoch, element index); as parallel as before"
 _INSIDE = "the stages inside it are keyed by its elements"
+_BY_WINDOW = "the stages inside it are keyed by the first element of each window"
 _ENDLESS = (1 << 63) - 1
 
 
@@ -36,7 +40,7 @@ class Work:
     op: Any
     scope: Any  # a Pass for a top-level stage, the Scope of an element inside a function
     resolve: Resolve
-    place: tuple[Any, ...]
+    place: Place
 
     def given(self, name: str) -> Any:
         """An argument of the stage in the graph being built, None when it has none of this name."""
@@ -51,7 +55,7 @@ class Work:
         graph, captured = self.rewriter.function(self.op, name), self.captures(captures)
         return Keyed(self.rewriter, graph, captured, (*self.place, name))
 
-    def numbered(self, specs: tuple[Any, ...]) -> Any:
+    def numbered(self, specs: Specs) -> Any:
         """The stage's input with its elements numbered."""
         return numbered(self.scope, flat(self.given("input_dataset"), specs))
 
@@ -70,10 +74,10 @@ class Keyed:
     rewriter: Rewriter
     graph: Any
     captures: list[Any]
-    place: tuple[Any, ...]
+    place: Place
 
     @property
-    def specs(self) -> tuple[Any, ...]:
+    def specs(self) -> Specs:
         """Of its arguments."""
         given = self.graph.inputs[: len(self.graph.inputs) - len(self.captures)]
         return tuple(tf.TensorSpec(one.shape, one.dtype) for one in given)
@@ -83,22 +87,21 @@ class Keyed:
 
     def in_scope(self, scope: Scope | None, arguments: Any) -> tuple[Any, ...]:
         inputs = [*arguments, *self.captures]
-        return tuple(self.rewriter.replay(self.graph, inputs, scope, self.place))
+        return tuple(replay(self.graph, inputs, scope, self.rewriter, self.place))
 
 
-def flat(variant: Any, specs: tuple[Any, ...]) -> Any:
+def flat(variant: Any, specs: Specs) -> Any:
     """A dataset over a variant tensor whose elements are flat tuples of tensors."""
     return dataset_ops._VariantDataset(variant, specs)
 
 
 def numbered(scope: Scope, dataset: Any) -> Any:
     """(key, element) for each element of a dataset: its index, counted from the base of a scope."""
-    return tf.data.Dataset.zip(
-        (tf.data.Dataset.range(scope.base(), _ENDLESS, output_type=tf.uint64), dataset)
-    )
+    keys = tf.data.Dataset.range(scope.base(), _ENDLESS, output_type=tf.uint64)
+    return tf.data.Dataset.zip((keys, dataset))
 
 
-def specs_of(op: Any) -> tuple[Any, ...]:
+def specs_of(op: Any) -> Specs:
     """The flat element specs of a dataset op's elements."""
     names = {attr.name for attr in op.op_def.attr}
     types = op.get_attr("output_types" if "output_types" in names else "Toutput_types")
@@ -106,7 +109,7 @@ def specs_of(op: Any) -> tuple[Any, ...]:
     return tuple(tf.TensorSpec(tf.TensorShape(shape), dtype) for shape, dtype in pairs)
 
 
-def input_specs(rewriter: Rewriter, tensor: Any) -> tuple[Any, ...]:
+def input_specs(rewriter: Rewriter, tensor: Any) -> Specs:
     """The flat element specs of a top-level dataset, whatever made it."""
     op = past_identities(tensor.op)
     origin = rewriter.pipeline.lifted.origins.get(op.name)
@@ -204,10 +207,7 @@ HANDLERS: dict[str, tuple[Callable[[Work], Any], str]] = {
     "filter": (_select, KEYED),
     "flat_map": (_flat_map, _INSIDE),
     "from_generator": (_from_generator, "each element of the generator draws from its own stream"),
-    "group_by_window": (
-        _group_by_window,
-        "the stages inside it are keyed by the first element of each window",
-    ),
+    "group_by_window": (_group_by_window, _BY_WINDOW),
     "interleave": (_interleave, f"{_INSIDE}; as parallel as before"),
     "map": (_map, KEYED),
     "map_and_batch": (_map, KEYED),
@@ -265,7 +265,7 @@ def _may_be_empty(work: Work) -> bool:
     return work.rewriter.elements_into(work.op) is None and not calls_python
 
 
-def _endless_unless_empty(work: Work, specs: tuple[Any, ...]) -> Any:
+def _endless_unless_empty(work: Work, specs: Specs) -> Any:
     """Endless numbers, or none: repeat() ends when its input is empty, and so must the loop."""
     work.rewriter.may_be_empty = True
     source = dataset_inputs(work.op)[0].op

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from twinrun.errors import TwinrunError
@@ -91,26 +92,20 @@ def captured_dataset(variant: Any) -> Lifted | None:
         return lift(known)
     lifter = _Lifter()
     with lifter.graph.as_default():
-        output = lifter.as_serialized(_BareDataset(variant), "")
+        output = lifter.as_serialized(_bare_dataset(variant), "")
     return None if output.op.type == "Placeholder" else Lifted(lifter.graph, output, {})
 
 
-class _BareDataset:
+def _bare_dataset(variant: Any) -> Any:
     """A dataset of which nothing is known but its tensor."""
+    from tensorflow.python.ops import gen_dataset_ops
 
-    def __init__(self, variant: Any) -> None:
-        self._variant_tensor = variant
+    def serialized(external_state_policy: Any) -> Any:
+        return gen_dataset_ops.dataset_to_graph_v2(variant, external_state_policy=external_state_policy.value)
 
-    def _inputs(self) -> list[Any]:
-        return []
-
-    _functions = _inputs
-
-    def _as_serialized_graph(self, external_state_policy: Any) -> Any:
-        from tensorflow.python.ops import gen_dataset_ops
-
-        policy = external_state_policy.value
-        return gen_dataset_ops.dataset_to_graph_v2(self._variant_tensor, external_state_policy=policy)
+    return SimpleNamespace(
+        _variant_tensor=variant, _inputs=list, _functions=list, _as_serialized_graph=serialized
+    )
 
 
 # -- writing a dataset's ops -----------------------------------------------------------------------------------
@@ -152,9 +147,8 @@ class _Lifter:
         names = [arg.name for arg in definition.input_arg]
         names += [attr.name for attr in definition.attr if attr.name not in inferred]
         rules = {name: rule_for(type(dataset).__name__, name) for name in names}
-        functions = {
-            name: getattr(dataset, rule[2:]).function for name, rule in rules.items() if rule.startswith("f:")
-        }
+        wrapped = [attr.name for attr in definition.attr if attr.type == "func"]
+        functions = {name: getattr(dataset, rules[name]).function for name in wrapped}
         arguments, unread = dict(functions), None
         for name in names:
             if name in functions:

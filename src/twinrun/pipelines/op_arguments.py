@@ -67,10 +67,11 @@ def argument_list(op: Any, name: str) -> list[Any]:
     return next((given for arg, given in inputs_by_name(op) if arg.name == name), [])
 
 
-def position_of(op: Any, name: str) -> int:
-    """The index of a named input among all inputs of an op."""
-    tensor = argument_tensor(op, name)
-    return next(place for place, one in enumerate(op.inputs) if one is tensor)
+def with_shapes_of(op: Any, outputs: list[Any]) -> list[Any]:
+    """What replaces the outputs of an op, with their static shapes."""
+    for new, old in zip(outputs, op.outputs, strict=True):
+        new.set_shape(old.shape)
+    return outputs
 
 
 def past_identities(op: Any) -> Any:

@@ -11,13 +11,14 @@ from twinrun.pipelines.build_sites import Site
 from twinrun.pipelines.classify_stages import Conditions, host_randomness
 from twinrun.pipelines.dataset_kinds import CACHES, RANDOM_SOURCES, SHUFFLES
 from twinrun.pipelines.listing_order import files_in_listing_order
-from twinrun.pipelines.pipeline_stages import Pipeline, Stage
+from twinrun.pipelines.pipeline_stages import Pipeline, Stage, Stages
+from twinrun.pipelines.python_draws import drawn_from
 from twinrun.pipelines.stage_functions import Draw
 
 _SEEDLESS = "its seeds are (0, 0) in the graph: a new seed is taken from the machine each run"
 
 
-def findings_of(stages: tuple[Stage, ...], pipeline: Pipeline, conditions: Conditions) -> tuple[Finding, ...]:
+def findings_of(stages: Stages, pipeline: Pipeline, conditions: Conditions) -> tuple[Finding, ...]:
     """All findings, in the order of the stages, each once."""
     found: list[Finding] = []
     for stage in stages:
@@ -59,7 +60,7 @@ def _unseeded(
     return _at(code, site, message, evidence, fix)
 
 
-def _shuffles(stage: Stage, stages: tuple[Stage, ...], conditions: Conditions) -> Iterator[Finding]:
+def _shuffles(stage: Stage, stages: Stages, conditions: Conditions) -> Iterator[Finding]:
     call = stage.site.call if stage.site is not None else None
     if stage.op in SHUFFLES and stage.randomness == "racing":
         message = "parallel calls start iterators of one shared shuffle, and each gets the next order"
@@ -86,7 +87,7 @@ def _shuffles(stage: Stage, stages: tuple[Stage, ...], conditions: Conditions) -
     yield _unseeded(conditions, code, stage.site, message, [evidence], fix)
 
 
-def _feeds_choice(source: Stage, stages: tuple[Stage, ...]) -> bool:
+def _feeds_choice(source: Stage, stages: Stages) -> bool:
     """Whether a stage feeds, further on, one that chooses among datasets."""
     reached = {source.number}
     for stage in stages:
@@ -106,7 +107,7 @@ def _order(stage: Stage) -> Iterator[Finding]:
         yield _at("TW202", stage.site, message, [evidence], fix)
 
 
-def _options(stages: tuple[Stage, ...], pipeline: Pipeline) -> Iterator[Finding]:
+def _options(stages: Stages, pipeline: Pipeline) -> Iterator[Finding]:
     affected = [
         stage
         for stage in stages
@@ -149,10 +150,8 @@ def _draws(stage: Stage, conditions: Conditions) -> Iterator[Finding]:
         return
     for draw in draws:
         if draw.source == "entropy":
-            message, evidence = (
-                "the pipeline draws from the machine's entropy",
-                f"{draw.op} in stage {stage.number}",
-            )
+            message = "the pipeline draws from the machine's entropy"
+            evidence = f"{draw.op} in stage {stage.number}"
             fix = "draw from tf.random.stateless_* with a seed of the element"
             yield _at("TW108", draw.site or stage.site, message, [evidence], fix)
     bare = [draw for draw in draws if draw.seeded is False and draw.source == "op"]
@@ -208,13 +207,14 @@ def _host(stage: Stage, conditions: Conditions) -> Iterator[Finding]:
             message = f"{call.name}() draws Python randomness that nobody seeded"
             if randomness == "racing":
                 message = f"parallel calls of {call.name}() share one Python random stream"
-            drawn = ", ".join(str(draw) for draw in call.draws if draw.kind != "element")
-            evidence = f"stage {stage.number} ({stage.kind}) calls Python; it draws from {drawn}"
+            evidence = (
+                f"stage {stage.number} ({stage.kind}) calls Python; it draws from {drawn_from(call.draws)}"
+            )
             fix = "rng = twinrun.element_rng(index) inside the function, and pass the dataset to twinrun.repeatable"
             yield _at("TW204", stage.site or call.site, message, [evidence], fix)
 
 
-def _cached_draws(stage: Stage, stages: tuple[Stage, ...]) -> Iterator[Finding]:
+def _cached_draws(stage: Stage, stages: Stages) -> Iterator[Finding]:
     """A cache after random augmentation replays the first epoch's draws in every epoch."""
     upstream = _upstream(stage, stages) if stage.op in CACHES else []
     drawing = [one for one in upstream if any(facts.random for facts in one.functions)]
@@ -227,7 +227,7 @@ def _cached_draws(stage: Stage, stages: tuple[Stage, ...]) -> Iterator[Finding]:
         yield _at("TW107", stage.site, message, [evidence], fix)
 
 
-def _upstream(stage: Stage, stages: tuple[Stage, ...]) -> list[Stage]:
+def _upstream(stage: Stage, stages: Stages) -> list[Stage]:
     """All stages that feed this one, up to earlier caches, the insides of their functions included."""
     by_number = {one.number: one for one in stages}
     found: set[str] = set()

@@ -55,6 +55,9 @@ class Stage:
         return (self.attributes["seed"], self.attributes["seed2"]) if "seed" in self.attributes else None
 
 
+Stages = tuple[Stage, ...]
+
+
 @dataclass(frozen=True)
 class Pipeline:
     """All stages, sources first, and the lifted graph they were read from."""
@@ -88,14 +91,10 @@ class _Walk:
         key = (id(op.graph), op.name)
         if key not in self._numbers:
             inputs = [self.tensor(one, prefix, inside) for one in op_arguments.dataset_inputs(op)]
-            number = self._next(prefix)
-            self._numbers[key] = number
+            self._counts[prefix] = self._counts.get(prefix, 0) + 1
+            self._numbers[key] = number = f"{prefix}{self._counts[prefix]}"
             self._stage(op, number, tuple(one for one in inputs if one), inside)
         return self._numbers[key]
-
-    def _next(self, prefix: str) -> str:
-        self._counts[prefix] = self._counts.get(prefix, 0) + 1
-        return f"{prefix}{self._counts[prefix]}"
 
     def _stage(self, op: Any, number: str, inputs: tuple[str, ...], inside: Stage | None) -> None:
         ours = op.graph is self.lifted.graph
@@ -134,9 +133,7 @@ class _Walk:
         self.stages.append(self.stages.pop(place))
 
     def _is_captured(self, tensor: Any) -> bool:
-        import tensorflow as tf
-
-        placeholder = tensor.dtype == tf.variant and tensor.op.type == "Placeholder"
+        placeholder = tensor.dtype.name == "variant" and tensor.op.type == "Placeholder"
         return placeholder and tensor.op.name not in self.lifted.origins
 
     def _captured(self, tensor: Any, number: str, stage: Stage) -> None:

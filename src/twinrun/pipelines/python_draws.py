@@ -73,6 +73,10 @@ def unseeded_stream(draws: Iterable[HostDraw], unseeded: frozenset[str]) -> str 
     return next((draw.stream for draw in draws if draw.kind == "stream" and draw.stream in unseeded), None)
 
 
+def drawn_from(draws: Iterable[HostDraw]) -> str:
+    return ", ".join(str(draw) for draw in draws if draw.kind != "element")
+
+
 def unseeded_streams() -> frozenset[str]:
     """`numpy`, `python`: those that certainly nobody has seeded so far.
 
@@ -188,7 +192,9 @@ class _Reader:
         if isinstance(value, (ModuleType, type)):
             return
         function, _ = _function_and_self(value)
-        if function is not None and _is_followed(function.__code__.co_filename):
+        file = "" if function is None else function.__code__.co_filename
+        # autograph makes a copy of the user's function
+        if file and (is_users(file) or "__autograph_generated_file" in file):
             yield from self.callable(value, depth + 1)
 
 
@@ -238,10 +244,6 @@ def _kind_by_name(value: Any) -> tuple[str, str] | None:
         if module == "numpy.random" and hasattr(np.random.RandomState, name):
             return "stream", "numpy"
     return None
-
-
-def _is_followed(file: str) -> bool:
-    return is_users(file) or "__autograph_generated_file" in file  # autograph's copy of the user's function
 
 
 def cell_value(cell: Any) -> Any:

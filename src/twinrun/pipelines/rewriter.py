@@ -13,18 +13,18 @@ import tensorflow as tf
 
 from twinrun.pipelines.build_sites import op_site
 from twinrun.pipelines.dataset_kinds import RANDOM_SOURCES, SHUFFLES, kind_of
-from twinrun.pipelines.draw_keys import Pass, Scope
-from twinrun.pipelines.function_replay import copy_op, replay
-from twinrun.pipelines.keyed_stages import HANDLERS, Resolve, Work, repeat, shuffle_or_random
+from twinrun.pipelines.draw_keys import Pass, Place, Scope
+from twinrun.pipelines.function_replay import copy_op
+from twinrun.pipelines.keyed_stages import HANDLERS, KEEPS_ORDER, Resolve, Work, repeat, shuffle_or_random
 from twinrun.pipelines.lifted_graph import remember, remember_graph
 from twinrun.pipelines.op_arguments import (
     argument,
     argument_tensor,
     dataset_inputs,
+    inputs_by_name,
     past_identities,
-    position_of,
 )
-from twinrun.pipelines.pipeline_stages import Pipeline, Stage
+from twinrun.pipelines.pipeline_stages import Pipeline, Stage, Stages
 from twinrun.pipelines.rebuild_needs import RebuildNeeds
 from twinrun.pipelines.rewrite_outcome import CannotRewrite, Change
 from twinrun.pipelines.stage_functions import function_graph, is_dataset_op
@@ -36,7 +36,7 @@ _NEITHER_ADDS_NOR_DROPS = ("shuffle", "cache", "prefetch")
 class Rewriter:
     """Rebuilds the stages of one pipeline. Lives as long as the dataset it has made."""
 
-    def __init__(self, pipeline: Pipeline, stages: tuple[Stage, ...], sorted_sources: frozenset[str]) -> None:
+    def __init__(self, pipeline: Pipeline, stages: Stages, sorted_sources: frozenset[str]) -> None:
         self.pipeline = pipeline
         self.needs = RebuildNeeds(sorted_sources, pipeline.lifted.unread)
         self.keep_alive: list[Any] = []
@@ -71,11 +71,8 @@ class Rewriter:
             source = dataset_inputs(op)[0].op
             return repeat(work, lambda turn: self.dataset(source, turn, probing=probing))
         if kind == "snapshot":
-            raise CannotRewrite(
-                "snapshot() keeps what an earlier run drew, and the stages before it draw",
-                hint="move the random stages behind snapshot()",
-                where=self.where(op),
-            )
+            message = "snapshot() keeps what an earlier run drew, and the stages before it draw"
+            raise self.refusal(op, message, "move the random stages behind snapshot()")
 
         def resolve(tensor: Any) -> Any:
             if is_dataset_op(tensor.op) or tensor.op.name in self._origins:
@@ -84,7 +81,7 @@ class Rewriter:
 
         return self._stage(Work(self, op, scope, resolve, (self.number(op),)))
 
-    def nested(self, op: Any, scope: Scope, resolve: Resolve, place: tuple[Any, ...]) -> Any:
+    def nested(self, op: Any, scope: Scope, resolve: Resolve, place: Place) -> Any:
         """A stage that is built inside a function, for the function's present element."""
         number = [one.name for one in op.graph.get_operations() if is_dataset_op(one)].index(op.name)
         work = Work(self, op, scope, resolve, (*place, f"dataset {number}"))
@@ -98,7 +95,7 @@ class Rewriter:
                 return repeat(work, lambda turn: self._repeated(below, turn, resolve, place))
         return self._stage(work)
 
-    def _repeated(self, op: Any, scope: Scope, resolve: Resolve, place: tuple[Any, ...]) -> Any:
+    def _repeated(self, op: Any, scope: Scope, resolve: Resolve, place: Place) -> Any:
         """What a repeat() inside a function repeats, with other draws in each repetition."""
 
         def inner(tensor: Any) -> Any:
@@ -121,34 +118,36 @@ class Rewriter:
         if not self.needs.functions_of(op):
             return self._copy(op, work.resolve)
         if kind not in HANDLERS:
-            raise CannotRewrite(
-                f"a draw in the function of {kind}() cannot be keyed by element",
-                hint="draw in a map() before it",
-                where=self.where(op),
-            )
+            message = f"a draw in the function of {kind}() cannot be keyed by element"
+            raise self.refusal(op, message, "draw in a map() before it")
         rebuild, what = HANDLERS[kind]
         self.note(op, what)
         return rebuild(work)._variant_tensor
 
     def _copy(self, op: Any, resolve: Resolve) -> Any:
         """The same stage on its new input, with its order fixed."""
-        changed: dict[str, Any] = {}
-        inputs = [resolve(one) for one in op.inputs]
+        attributes: dict[str, Any] = {}
+        replaced: dict[str, Any] = {}
         sloppy = argument(op, "sloppy") is True
         if argument(op, "deterministic") == "false" or op.name in self.needs.unread:
-            changed["deterministic"] = {"s": b"true"}
+            attributes["deterministic"] = {"s": b"true"}
         if sloppy and argument_tensor(op, "sloppy") is None:
-            changed["sloppy"] = {"b": False}
+            attributes["sloppy"] = {"b": False}
         elif sloppy:
-            inputs[position_of(op, "sloppy")] = tf.constant(False)
-        if changed or sloppy:
-            self.note_order(op)
+            replaced["sloppy"] = tf.constant(False)
+        if attributes or sloppy:
+            self.note(op, KEEPS_ORDER)
         if argument(op, "cycle_length") == -1:
             cycle, calls = self.cycle(op)
-            inputs[position_of(op, "cycle_length")] = tf.constant(cycle, tf.int64)
+            replaced["cycle_length"] = tf.constant(cycle, tf.int64)
             if calls is not None:
-                inputs[position_of(op, "num_parallel_calls")] = tf.constant(calls, tf.int64)
-        return copy_op(op, inputs, **changed).outputs[0]
+                replaced["num_parallel_calls"] = tf.constant(calls, tf.int64)
+        inputs = [
+            replaced[arg.name] if arg.name in replaced else resolve(one)
+            for arg, given in inputs_by_name(op)
+            for one in given
+        ]
+        return copy_op(op, inputs, **attributes).outputs[0]
 
     def cycle(self, op: Any) -> tuple[int, int | None]:
         """A cycle length that does not depend on the machine, and a number of calls that fits it."""
@@ -189,12 +188,6 @@ class Rewriter:
     def function(self, op: Any, name: str) -> Any:
         return function_graph(op.graph, op.get_attr(name).name)
 
-    def replay(self, graph: Any, inputs: list[Any], scope: Scope | None, place: tuple[Any, ...]) -> list[Any]:
-        return replay(graph, inputs, scope, self, place)
-
-    def note_order(self, op: Any) -> None:
-        self.note(op, "keeps its order, as parallel as before")
-
     def note(self, op: Any, what: str) -> None:
         """Put something on the list of changes, once."""
         stage = self._stage_of(op)
@@ -204,12 +197,12 @@ class Rewriter:
             change = Change(stage.number, stage.kind, stage.site, what)
         self.changes.setdefault((change.stage, what), change)
 
-    def where(self, op: Any) -> str | None:
-        """The line of a refusal: the op's own, inside a function, else its stage's."""
+    def refusal(self, op: Any, message: str, hint: str) -> CannotRewrite:
+        """Why an op cannot be rewritten, at its own line, inside a function, else at its stage's."""
         stage = self._stage_of(op)
         site = op_site(op) if op.graph is not self.pipeline.lifted.graph else None
         site = site or (stage.site if stage is not None else None)
-        return None if site is None else str(site)
+        return CannotRewrite(message, hint, None if site is None else str(site))
 
     def number(self, op: Any) -> str:
         stage = self._stage_of(op)

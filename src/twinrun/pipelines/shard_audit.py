@@ -15,11 +15,12 @@ from twinrun.pipelines.audit_tables import finding_lines
 from twinrun.pipelines.autograph import unconverted
 from twinrun.pipelines.data_audit import audit_dataset
 from twinrun.pipelines.make_repeatable import made_by_us
-from twinrun.pipelines.pipeline_stages import Stage
+from twinrun.pipelines.pipeline_stages import Stages
 from twinrun.pipelines.stream_fingerprint import CannotFingerprint, ElementDigest, EpochFingerprint
 
 _BATCHES = ("batch", "padded_batch", "map_and_batch", "rebatch", "dense_to_sparse_batch")
 Key = Callable[[Any], Any]
+Counts = Counter[int]  # of element digests
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def audit_shards(
         stream_fingerprint.refuse_in_graph(part)
     found = [_digests(part, key, limit) for part in parts]
     seen = tuple(fingerprint for _, fingerprint in found)
-    counts = sum((one for one, _ in found), Counter[int]())
+    counts = sum((one for one, _ in found), Counts())
     if complete is None:
         audit = ShardAudit(seen, None, None, sum(count - 1 for count in counts.values()), None)
     else:
@@ -92,7 +93,7 @@ def audit_shards(
     return audit if audit.clean else replace(audit, findings=(_finding(audit, stages),))
 
 
-def _parts(data: Any, workers: int | None, whole: Any) -> tuple[list[Any], Any, tuple[Stage, ...]]:
+def _parts(data: Any, workers: int | None, whole: Any) -> tuple[list[Any], Any, Stages]:
     """Each worker's dataset, the whole, and the stages among which to look for the line to blame."""
     import tensorflow as tf
     from tensorflow.python.data.ops import dataset_ops
@@ -116,7 +117,7 @@ def _parts(data: Any, workers: int | None, whole: Any) -> tuple[list[Any], Any, 
     return parts, alone, audit_dataset(parts[0]).stages
 
 
-def _digests(dataset: Any, key: Key | None, limit: int | None) -> tuple[Counter[int], EpochFingerprint]:
+def _digests(dataset: Any, key: Key | None, limit: int | None) -> tuple[Counts, EpochFingerprint]:
     """The digests of one worker's elements: counted, and run together in order."""
     if any(stage.kind in _BATCHES and stage.depth == 0 for stage in audit_dataset(dataset).stages):
         dataset = dataset.unbatch()  # batches differ from worker to worker: compare what is in them
@@ -124,7 +125,7 @@ def _digests(dataset: Any, key: Key | None, limit: int | None) -> tuple[Counter[
         raise UsageError("the dataset has no end", hint="audit_shards(…, limit=1000)")
     if limit is not None:
         dataset = dataset.take(limit)
-    counts: Counter[int] = Counter()
+    counts = Counts()
     running, made = ElementDigest(), made_by_us(dataset)
     epoch = None if made is None else int(made.epoch.numpy())
     try:
@@ -143,9 +144,7 @@ def _digests(dataset: Any, key: Key | None, limit: int | None) -> tuple[Counter[
     return counts, running.fingerprint()
 
 
-def _refuse_unmatchable(
-    counts: Counter[int], wanted: Counter[int], key: Key | None, stages: tuple[Stage, ...]
-) -> None:
+def _refuse_unmatchable(counts: Counts, wanted: Counts, key: Key | None, stages: Stages) -> None:
     """Elements that are drawn again each time cannot be recognised; the sharding is not to blame for that."""
     drawn = [stage for stage in stages if any(facts.random for facts in stage.functions)]
     if key is None and drawn and counts and not (counts & wanted):
@@ -155,7 +154,7 @@ def _refuse_unmatchable(
         )
 
 
-def _finding(audit: ShardAudit, stages: tuple[Stage, ...]) -> Finding:
+def _finding(audit: ShardAudit, stages: Stages) -> Finding:
     # the line that shards, else the one that built the last stage
     lines = [stage.site for stage in stages if stage.kind == "shard" and stage.site is not None]
     lines += [stage.site for stage in reversed(stages) if stage.site is not None]
@@ -171,9 +170,6 @@ def _finding(audit: ShardAudit, stages: tuple[Stage, ...]) -> Finding:
         file=lines[0].file if lines else None,
         line=lines[0].line if lines else None,
         confirmed=True,
-        evidence=[
-            f"elements by worker: {sizes}{whole}",
-            "counted by the digests of the elements themselves",
-        ],
+        evidence=[f"elements by worker: {sizes}{whole}", "counted by the digests of the elements themselves"],
         fix=fix,
     )

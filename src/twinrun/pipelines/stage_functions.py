@@ -80,10 +80,8 @@ def facts_of(graph: Any) -> FunctionFacts:
 
 def is_dataset_op(op: Any) -> bool:
     """Whether an op makes a dataset: a stage of a pipeline built inside a function."""
-    import tensorflow as tf
-
     name = op.type.rstrip("0123456789").removesuffix("V")
-    return name.endswith("Dataset") and len(op.outputs) == 1 and op.outputs[0].dtype == tf.variant
+    return name.endswith("Dataset") and len(op.outputs) == 1 and op.outputs[0].dtype.name == "variant"
 
 
 def ops_within(graph: Any) -> Iterator[Any]:
@@ -130,11 +128,9 @@ def function_graph(graph: Any, name: str) -> Any:
     inner = getattr(function, "graph", None)
     if inner is not None:
         return inner
-    definition = getattr(function, "cached_definition", None)
+    definition = getattr(function, "cached_definition", None) or function.definition
     with owner.as_default():  # functions that it calls are looked up where it is defined
-        return function_def_to_graph.function_def_to_graph(
-            function.definition if definition is None else definition
-        )
+        return function_def_to_graph.function_def_to_graph(definition)
 
 
 def host_call(op: Any) -> HostCall:

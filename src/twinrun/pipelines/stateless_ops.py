@@ -7,7 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from twinrun.pipelines.draw_keys import Scope, algorithm
+from twinrun.pipelines.draw_keys import Place, Scope, algorithm
+from twinrun.pipelines.op_arguments import with_shapes_of
 
 # The stateless op that takes a key and a counter, where the shape is among the inputs, and what follows it.
 _BY_COUNTER: dict[str, tuple[str, int, tuple[str, ...]]] = {
@@ -24,7 +25,7 @@ _BY_COUNTER: dict[str, tuple[str, int, tuple[str, ...]]] = {
 }
 
 
-def replacement(op: Any, inputs: list[Any], scope: Scope, place: tuple[Any, ...]) -> list[Any] | None:
+def replacement(op: Any, inputs: list[Any], scope: Scope, place: Place) -> list[Any] | None:
     """The outputs that replace those of a stateful random op, or None when there is no such op."""
     if op.type in _BY_COUNTER:
         outputs = _by_counter(op, inputs, scope, place)
@@ -35,12 +36,10 @@ def replacement(op: Any, inputs: list[Any], scope: Scope, place: tuple[Any, ...]
         outputs = list(made) if isinstance(made, tuple) else [made]
     else:
         return None
-    for new, old in zip(outputs, op.outputs, strict=True):
-        new.set_shape(old.shape)
-    return outputs
+    return with_shapes_of(op, outputs)
 
 
-def _by_counter(op: Any, inputs: list[Any], scope: Scope, place: tuple[Any, ...]) -> list[Any]:
+def _by_counter(op: Any, inputs: list[Any], scope: Scope, place: Place) -> list[Any]:
     stateless, first, names = _BY_COUNTER[op.type]
     key, counter = scope.draw(*place)
     more: dict[str, Any] = dict(zip(names, inputs[first + 1 :], strict=False))
@@ -52,10 +51,6 @@ def _by_counter(op: Any, inputs: list[Any], scope: Scope, place: tuple[Any, ...]
 def _multinomial(op: Any, inputs: list[Any], seed: Any) -> Any:
     make, dtype = tf.raw_ops.StatelessMultinomial, op.outputs[0].dtype
     return make(logits=inputs[0], num_samples=inputs[1], seed=seed, output_dtype=dtype)
-
-
-def _shuffle(op: Any, inputs: list[Any], seed: Any) -> Any:
-    return tf.random.experimental.stateless_shuffle(inputs[0], seed=seed)
 
 
 def _gamma_or_poisson(op: Any, inputs: list[Any], seed: Any) -> Any:
@@ -80,7 +75,7 @@ _BY_SEED: dict[str, Callable[[Any, list[Any], Any], Any]] = {
     "Multinomial": _multinomial,
     "RandomGamma": _gamma_or_poisson,
     "RandomPoissonV2": _gamma_or_poisson,
-    "RandomShuffle": _shuffle,
+    "RandomShuffle": lambda _, inputs, seed: tf.random.experimental.stateless_shuffle(inputs[0], seed),
     "SampleDistortedBoundingBox": _bounding_box,
     "SampleDistortedBoundingBoxV2": _bounding_box,
 }

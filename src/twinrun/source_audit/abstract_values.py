@@ -155,7 +155,9 @@ def parts(value: Value) -> list[Value]:
     reached = [value]
     seen = {id(value)}
     for each in reached:  # grows meanwhile
-        inner: Iterable[Value] = each.alternatives or each.members
+        inner: Iterable[Value] = each.alternatives
+        if not inner and (each.items or each.element is not None):
+            inner = each.members
         if each.attributes and each.kind != "class":
             inner = [*inner, *each.attributes.values()]
         for part in inner:

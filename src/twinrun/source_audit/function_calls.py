@@ -82,7 +82,7 @@ def enter(frame: Frame, node: ast.AST, callee: Value, given: Arguments) -> Value
         known = state.summaries.get(key)
         return plain(given.marks) if known is None else known.marked(given.marks)
     state.entered[key] = count + 1
-    inside = Frame(state, function.frame.module, {}, function.frame, function)
+    inside = Frame(state, function.frame.module, {}, function.frame)
     _bind_parameters(inside, function, given)
     if function.owner is not None and given.positional and not function.is_static:
         inside.names.setdefault("__class__", Value("class", ref=function.owner))

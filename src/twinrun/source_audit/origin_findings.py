@@ -92,7 +92,7 @@ def _seed_after(state: State, origin: Origin) -> SeedEvent | None:
     return None
 
 
-# -- what it says -------------------------------------------------------------------------------------
+# -- messages ----------------------------------------------------------------------------------------
 
 # By code; of a code that has several, by code and variant.
 _MESSAGES = {

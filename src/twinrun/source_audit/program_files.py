@@ -185,7 +185,7 @@ class Roots:
     `beside` is the folder of the script, where python looks first. When the script lies in a package, `above`
     is the folder that holds the outermost package, and only `package` itself is looked for there: its
     neighbours (think of site-packages) are not the program's own. `also` are folders of the user's project,
-    which python may have been told of in ways that cannot be seen here.
+    which may be on the path of python in ways that cannot be seen here.
     """
 
     beside: str

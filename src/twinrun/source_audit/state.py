@@ -104,7 +104,6 @@ class Frame:
     module: Module
     names: dict[str, Value]
     outer: Frame | None = None
-    function: Any = None
     declared_global: set[str] = field(default_factory=set)
     declared_outer: set[str] = field(default_factory=set)
     returned: list[Value] = field(default_factory=list)

@@ -224,7 +224,7 @@ def _class(frame: Frame, node: ast.ClassDef) -> None:
         for each in node.decorator_list
     )
     made = Class(node, node.name, frame, bases, decorators=decorators)
-    body = Frame(frame.state, frame.module, made.names, frame, frame.function)
+    body = Frame(frame.state, frame.module, made.names, frame)
     run_block(body, node.body)
     made.names = body.names
     for value in made.names.values():

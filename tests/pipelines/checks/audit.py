@@ -1,4 +1,4 @@
-"""What the audit says of pipelines: stages, order, randomness, findings at the user's line."""
+"""What the audit reports about pipelines: stages, order, randomness, findings at the user's line."""
 
 from __future__ import annotations
 
@@ -145,22 +145,22 @@ def _written(graph: Any) -> list[Any]:
     found = []
     for node in graph.node:
         if _IS_DATASET.search(node.op) and node.op not in _SOURCES:
-            said = {
+            deciding = {
                 name: node.attr[name].s.decode() or node.attr[name].b for name in _DECIDE if name in node.attr
             }
             numbers = [
                 str(values[one].item()) for one in node.input if one in values and values[one].size == 1
             ]
-            found.append((node.op, said, sorted(numbers)))
+            found.append((node.op, deciding, sorted(numbers)))
     return found
 
 
 def _counted(ops: list[Any]) -> dict[Any, int]:
     found: dict[Any, int] = {}
-    for op, said, numbers in ops:
+    for op, deciding, numbers in ops:
         # of an interleave, TensorFlow writes down what it took for AUTOTUNE on this machine
         kept = () if op.startswith("ParallelInterleave") else tuple(numbers)
-        key = (op, tuple(sorted(said.items())), kept)
+        key = (op, tuple(sorted(deciding.items())), kept)
         found[key] = found.get(key, 0) + 1
     return found
 
@@ -267,7 +267,7 @@ def large_arrays_are_not_copied() -> None:
     assert [one.code for one in unread.findings] == ["TW201"]  # the rest is still read
 
 
-def a_stage_nobody_knows_is_said_to_be_unknown() -> None:
+def a_stage_that_is_not_known_is_reported_as_unknown() -> None:
     source = D.range(9)
     variant = tf.raw_ops.SleepDataset(
         input_dataset=source._variant_tensor,
@@ -303,7 +303,7 @@ def datasets_that_a_function_captures_are_part_of_the_pipeline() -> None:
     assert [stage.number for stage in audit.stages] == ["1", "2.1", "2.2", "2"]
 
 
-def what_a_restart_does_to_a_shuffle_is_told_and_found_where_programs_resume() -> None:
+def what_a_restart_does_to_a_shuffle_is_noted_and_found_where_programs_resume() -> None:
     ds = D.range(9).shuffle(9, seed=1)
     assert "after a restart" in " ".join(twinrun.audit(ds).stages[-1].notes)
     assert twinrun.audit(ds).findings == ()
@@ -314,13 +314,13 @@ def what_a_restart_does_to_a_shuffle_is_told_and_found_where_programs_resume() -
     )
 
 
-def a_small_shuffle_buffer_is_told_with_its_numbers() -> None:
+def a_small_shuffle_buffer_is_noted_with_its_numbers() -> None:
     notes = " ".join(twinrun.audit(D.range(100).shuffle(10, seed=1)).stages[-1].notes)
     assert "10 over 100" in notes
     assert "over" not in " ".join(twinrun.audit(D.range(100).shuffle(100, seed=1)).stages[-1].notes)
 
 
-def an_interleave_without_a_cycle_length_is_said_to_follow_the_machine() -> None:
+def an_interleave_without_a_cycle_length_is_noted_to_follow_the_machine() -> None:
     ds = D.range(4).interleave(D.range, num_parallel_calls=2)
     assert "the order changes with the machine" in " ".join(twinrun.audit(ds).stages[-1].notes)
 

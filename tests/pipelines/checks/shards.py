@@ -63,9 +63,9 @@ def a_list_of_datasets_is_checked_for_overlap_and_for_coverage_with_the_whole() 
     assert audit_shards([D.range(3), D.range(30, 33)], whole=D.range(6)).foreign == 3
 
 
-def elements_that_are_drawn_anew_need_a_key() -> None:
+def elements_that_are_drawn_again_need_a_key() -> None:
     ds = D.range(40).map(lambda x: {"id": x, "noise": tf.random.uniform([])}).batch(4)
-    with pytest.raises(NotComparable, match="draws anew"):
+    with pytest.raises(NotComparable, match="draws again"):
         audit_shards(ds, workers=2)
     assert audit_shards(ds, workers=2, key=lambda element: element["id"]).clean
 
@@ -79,5 +79,5 @@ def bad_input_is_refused() -> None:
     broken = D.range(4).map(lambda x: tf.debugging.check_numerics(1.0 / tf.cast(x - 2, tf.float32), "bad"))
     with pytest.raises(CannotFingerprint, match="raised"):
         audit_shards([broken])
-    with pytest.raises(UsageError, match="cannot share out"):
+    with pytest.raises(UsageError, match="cannot shard"):
         audit_shards(3, workers=2)

@@ -133,9 +133,7 @@ import numpy as np
 
 keras.utils.set_random_seed(1)
 names = ["anna", "bert", "carl"]
-x = np.array(
-    [[zlib.crc32(n.encode()) % 10, int(hashlib.md5(n.encode()).hexdigest(), 16) % 7, hash(3)] for n in names]
-)
+x = np.array([[zlib.crc32(n.encode()) % 10, int(hashlib.md5(n.encode()).hexdigest(), 16) % 7, hash(3)] for n in names])
 model = keras.Sequential([keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 model.fit(x, x)

@@ -2,9 +2,7 @@
 import tensorflow as tf
 
 tf.keras.utils.set_random_seed(1)
-ds = tf.data.Dataset.range(100).map(
-    lambda v: tf.cast(v, tf.float32) + tf.random.uniform([]), num_parallel_calls=4
-)  #! TW203
+ds = tf.data.Dataset.range(100).map(lambda v: tf.cast(v, tf.float32) + tf.random.uniform([]), num_parallel_calls=4)  #! TW203
 for v in ds:
     print(v)
 
@@ -212,9 +210,7 @@ augmentation = Sequential([layers.RandomFlip("horizontal"), layers.RandomRotatio
 def prepare(ds, augment=False):
     ds = ds.batch(8)
     if augment:
-        ds = ds.map(
-            lambda x, y: (augmentation(x, training=True), y), num_parallel_calls=tf.data.AUTOTUNE
-        )  #! TW203
+        ds = ds.map(lambda x, y: (augmentation(x, training=True), y), num_parallel_calls=tf.data.AUTOTUNE)  #! TW203
     return ds.prefetch(tf.data.AUTOTUNE)
 
 
@@ -413,9 +409,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 tf.random.set_seed(1)
-(train, test), info = tfds.load(
-    "mnist", split=["train", "test"], shuffle_files=True, with_info=True
-)  #! TW202
+(train, test), info = tfds.load("mnist", split=["train", "test"], shuffle_files=True, with_info=True)  #! TW202
 again = tfds.load("mnist", split="train", shuffle_files=True, read_config=tfds.ReadConfig(shuffle_seed=1))
 plain = tfds.load("mnist", split="train").shuffle(10)
 

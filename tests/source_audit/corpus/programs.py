@@ -21,7 +21,6 @@ def fix_everything(value=7):
     numpy.random.seed(value)
     tensorflow.random.set_seed(value)
 
-
 # %% importing a module seeds
 # file: train.py
 import setup_seeds
@@ -73,8 +72,6 @@ def main():
     keras.utils.set_random_seed(1)
     x, y = data.load()
     build().fit(x, y)
-
-
 # file: project/models.py
 import keras
 from project import data
@@ -84,8 +81,6 @@ def build():
     model = keras.Sequential([keras.layers.Dense(data.UNITS)])
     model.compile("sgd", "mse")
     return model
-
-
 # file: project/data.py
 import os
 
@@ -98,7 +93,6 @@ def load():
     names = os.listdir("data")  #! TW302
     x = np.stack([np.load(n) for n in names])
     return x, x
-
 
 # %% a registry of functions, called by name
 # file: train.py
@@ -304,8 +298,6 @@ def pipeline(ds):
 def fresh():
     rng = np.random.default_rng()  #! TW103
     return tf.data.Dataset.from_tensor_slices(rng.random(8))
-
-
 # file: lib/__init__.py
 # file: good.py
 import keras
@@ -340,7 +332,6 @@ def make(n, seed=None):
 def train(model, n):
     model.fit(make(n, 1), np.ones(n))
 
-
 # %% recursion, comprehensions of comprehensions, and odd syntax
 # file: train.py
 from __future__ import annotations
@@ -372,14 +363,10 @@ try:
     x = np.array([*others, first, total, *(i for i in range(size))], dtype=float)
 except ValueError:
     raise
-
-
 async def later():
     async with thing() as t:
         async for item in t:
             yield item
-
-
 model = keras.Sequential([keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 model.fit(x, x)

@@ -5,6 +5,8 @@ A call that no rule knows hands on the marks of its arguments, and may call the 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from twinrun.knowledge import REDUCES, SEEDS_EVERYTHING, SORTS, Kind, known, last, root
 from twinrun.source_audit.abstract_values import Value, join, plain, total
 from twinrun.source_audit.marks import Marks, without_order
@@ -13,10 +15,8 @@ from twinrun.source_audit.rules import (
     argparse_options,
     container_methods,
     datasets,
-    distribution,
     host_functions,
     keras_layers,
-    other_libraries,
     outside_world,
     python_builtins,
     randomness,
@@ -33,8 +33,6 @@ _FAMILIES = (
     datasets,
     host_functions,
     outside_world,
-    distribution,
-    other_libraries,
     threads,
     training,
 )
@@ -60,6 +58,7 @@ for _family in _FAMILIES:
         _METHODS.setdefault(_name, []).append(_handler)
 
 
+@lru_cache(maxsize=20_000)
 def _handlers(path: str) -> list[Handler]:
     """The rules for a function, the most special one first."""
     found: list[Handler | None] = [_FUNCTIONS.get(path)]

@@ -65,7 +65,7 @@ def _dict(call: Call) -> Value:
 
 
 def _counted(call: Call) -> Value:
-    """`Counter(x)`: a mapping whose order is that in which elements were first met."""
+    """`Counter(x)`: a mapping in the order in which its elements first come."""
     made = Value("dict", element=plain(numeric=True))
     if call.args:
         made.marks = as_collection(total(call.iterate(call.first)))

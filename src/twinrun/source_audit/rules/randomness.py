@@ -1,4 +1,5 @@
-"""Randomness: seeds, global streams, and generator objects of Python, NumPy and TensorFlow.
+"""Randomness: seeds, global streams, and generator objects of Python, NumPy and TensorFlow; other libraries that
+shuffle, split and sample with NumPy's stream when given no seed.
 
 A draw from an unseeded global stream is an origin (TW101, TW102, TW104); so is a generator made without a
 seed (TW103). A draw from a stream that was seeded with something that varies carries the marks of its seed.
@@ -6,10 +7,10 @@ seed (TW103). A draw from a stream that was seeded with something that varies ca
 
 from __future__ import annotations
 
-from twinrun.knowledge import NUMPY, PYTHON, STREAMS, Kind, last, root
+from twinrun.knowledge import NUMPY, PYTHON, STREAMS, Kind, Known, known_method, last, root
 from twinrun.source_audit.abstract_values import Value, join, plain, total
 from twinrun.source_audit.containers import disorder
-from twinrun.source_audit.marks import ORDER, VALUE, Marks, as_value, with_mode
+from twinrun.source_audit.marks import NONE, ORDER, VALUE, Marks, as_value, with_mode
 from twinrun.source_audit.outgoing_call import Call, Handler
 
 _CODES = {PYTHON: "TW101", NUMPY: "TW102"}
@@ -52,19 +53,23 @@ def op_determinism(call: Call) -> Value:
 # -- draws from the global streams --------------------------------------------------------------------
 
 
-def host_code(call: Call, stream: str) -> str:
+def _host_code(call: Call, stream: str) -> str:
     """The code of an unseeded draw: inside a function that tf.data calls on the host it is TW204."""
     inside_host = any(collector.kind == "host" for collector in call.state.collectors)
     return "TW204" if inside_host else _CODES[stream]
 
 
 def _host_draw(call: Call) -> Value:
-    name, stream = last(call.path), call.known.streams[0]
-    mode = ORDER if name == "shuffle" else VALUE
-    return _drawn(call, name, call.draw(stream, host_code(call, stream), kind="host", mode=mode))
+    stream = call.known.streams[0]
+    return _drawn(call, call.draw(stream, _host_code(call, stream), kind="host", mode=_mode(call)))
 
 
-def _drawn(call: Call, name: str, marks: Marks) -> Value:
+def _mode(call: Call) -> str:
+    return ORDER if last(call.path) == "shuffle" else VALUE
+
+
+def _drawn(call: Call, marks: Marks) -> Value:
+    name = last(call.path)
     if name == "shuffle" and call.args:
         disorder(call.first, marks | call.state.control)
         return Value(constant=None)
@@ -78,9 +83,7 @@ def _tensorflow_draw(call: Call) -> Value:
     """A stateful TensorFlow op: seeded by its own seed argument or by the global seed."""
     function = call.known
     assert function.seed is not None
-    marks = call.seeded_draw(
-        function, "TW104", kind="op", mode=ORDER if last(call.path) == "shuffle" else VALUE
-    )
+    marks = call.seeded_draw(function, "TW104", kind="op", mode=_mode(call))
     if call.given(function.seed.position, "seed"):
         call.collect("op", 0)
     return Value("object", marks | call.marks, path="tensorflow.Tensor", numeric=True)
@@ -129,7 +132,7 @@ def _generator_method(call: Call) -> Value:
     if call.path in _STATE_METHODS:
         return Value("list", element=receiver.copied())
     call.collect("host", receiver.created or 1)
-    return _drawn(call, call.path, with_mode(receiver.marks, ORDER if call.path == "shuffle" else VALUE))
+    return _drawn(call, with_mode(receiver.marks, _mode(call)))
 
 
 def _tf_generator_method(call: Call) -> Value:
@@ -144,17 +147,81 @@ def _tf_generator_method(call: Call) -> Value:
     return Value("object", receiver.marks | call.marks, path="tensorflow.Tensor", numeric=True)
 
 
+# -- other libraries ----------------------------------------------------------------------------------
+
+
+def _library_draw(call: Call, function: Known, mode: str = VALUE, code: str | None = None) -> Marks:
+    """The marks of a result that depends on a seed, or else on NumPy's stream; none when shuffling is off."""
+    if not call.switched_on(function.switch):
+        return NONE
+    return call.seeded_draw(function, code or _host_code(call, NUMPY), kind="host", mode=mode)
+
+
+def _split(call: Call) -> Value:
+    """`sklearn.model_selection.train_test_split`."""
+    marks = _library_draw(call, call.known)
+    if not call.args or call.open:
+        return Value("list", marks | call.marks)
+    items = []
+    for given in call.args:
+        kind, path = ("object", given.path) if given.kind == "object" else ("plain", "")
+        items += [Value(kind, total(given) | marks, path=path, numeric=given.numeric) for _ in range(2)]
+    return Value("list", items=items)
+
+
+def _rearranged(call: Call) -> Value:
+    """`sklearn.utils.shuffle` and `resample`; folds (`KFold`), which are objects."""
+    if last(call.path)[0].isupper():
+        return Value("object", _library_draw(call, call.known), path=call.path)
+    marks = _library_draw(call, call.known, _mode(call))
+    items = [plain(total(given) | marks, numeric=given.numeric) for given in call.args]
+    return items[0] if len(items) == 1 else Value("list", items=items)
+
+
+def _made(call: Call) -> Value:
+    """`sklearn.datasets.make_blobs(…)` and the like."""
+    marks = _library_draw(call, call.known)
+    pair = [Value("object", marks, path="numpy.ndarray", numeric=True) for _ in range(2)]
+    return Value("tuple", items=pair)
+
+
+def _variates(call: Call) -> Value:
+    """`scipy.stats.norm.rvs(…)`."""
+    return plain(_library_draw(call, call.known) | call.marks, numeric=True)
+
+
+def _method(call: Call) -> Value | None:
+    """`df.sample(frac=1)` of pandas; `.shuffle()` of the `datasets` library; `ImageDataGenerator(…).flow(…)`."""
+    receiver = call.receiver
+    is_images = receiver.path.startswith("keras.preprocessing.image.ImageDataGenerator")
+    function = known_method(
+        call.path, "keras.preprocessing.image.ImageDataGenerator" if is_images else receiver.path
+    )
+    if function is None or function.kind is not Kind.SHUFFLE:
+        return None
+    if call.path == "sample":
+        return Value("object", total(receiver) | _library_draw(call, function), path=receiver.path)
+    marks = total(receiver) | _library_draw(call, function, ORDER, "TW201")
+    if is_images:
+        return Value("generator", marks | call.marks, path="keras.preprocessing.image.Iterator")
+    return Value("object", marks, path=receiver.path)
+
+
 KINDS: dict[tuple[Kind, str], Handler] = {
     (Kind.SEED, ""): _seed,
     (Kind.DETERMINISM, ""): op_determinism,
     (Kind.DRAW, ""): _host_draw,
     (Kind.DRAW, "tensorflow"): _tensorflow_draw,
     (Kind.GENERATOR, ""): _generator,
+    (Kind.SHUFFLE, "sklearn"): _rearranged,
+    (Kind.DRAW, "sklearn"): _made,
+    (Kind.DRAW, "scipy"): _variates,
 }
 FUNCTIONS: dict[str, Handler] = {
     "numpy.random.Generator": _generator_over,
     "tensorflow.random.get_global_generator": _global_tf_generator,
     "tensorflow.random.set_global_generator": _set_global_tf_generator,
+    "sklearn.model_selection.train_test_split": _split,
 }
 TYPES: dict[str, Handler] = {
     "numpy.random.Generator": _generator_method,
@@ -163,3 +230,6 @@ TYPES: dict[str, Handler] = {
     "random.Random": _generator_method,
     "tensorflow.random.Generator": _tf_generator_method,
 }
+METHODS: dict[str, Handler] = dict.fromkeys(
+    ("sample", "shuffle", "train_test_split", "flow", "flow_from_directory", "flow_from_dataframe"), _method
+)

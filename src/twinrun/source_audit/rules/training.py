@@ -1,7 +1,7 @@
 """Training: the places where what varies starts to matter. Only what gets here becomes a finding.
 
 These are `fit` and the like, gradients being applied and variables being set; datasets and the arguments of layers
-and optimizers are in files of their own.
+and optimizers are in files of their own. Distribution strategies leave the number of replicas to the machine (TW601).
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from twinrun.knowledge import TENSORFLOW, Kind, methods_of
-from twinrun.source_audit.abstract_values import MISSING, Value, parts, plain, total
+from twinrun.source_audit.abstract_values import MISSING, Arguments, Value, parts, plain, total
 from twinrun.source_audit.marks import NONE, Marks
 from twinrun.source_audit.outgoing_call import Call, Handler
 from twinrun.source_audit.rules.keras_layers import is_keras
 from twinrun.source_audit.rules.threads import fed_by_loader, is_loader
 
+_STRATEGY = "tensorflow.distribute.Strategy"
 # Arguments of fit that watch or describe training and do not change it.
 _WATCHING = frozenset({"callbacks", "verbose", "validation_data", "validation_freq", "validation_batch_size"})
 # Estimators that prepare data; what they learn goes into their output, which is followed.
@@ -96,6 +97,38 @@ def _backward(call: Call) -> Value:
     return plain()
 
 
+# -- distribution -------------------------------------------------------------------------------------
+
+
+def _mirrored(call: Call) -> Value:
+    """`MirroredStrategy()` takes every accelerator it can see."""
+    return Value("object", NONE if call.given(0, "devices") else call.varies("TW601"), path=_STRATEGY)
+
+
+def _multi_worker(call: Call) -> Value:
+    """`MultiWorkerMirroredStrategy()` takes its workers from TF_CONFIG or a cluster resolver."""
+    fixed = call.given(0, "cluster_resolver") or call.state.worker_config_fixed
+    return Value("object", NONE if fixed else call.varies("TW601"), path=_STRATEGY)
+
+
+def _strategy_method(call: Call) -> Value:
+    """Training under a strategy is where the number of replicas matters."""
+    if call.path in ("scope", "run", "experimental_run_v2", "experimental_distribute_dataset"):
+        call.reach(call.receiver.marks, f"strategy.{call.path}()")
+    if call.path in ("run", "experimental_run_v2") and call.args:
+        return call.invoke(call.first, Arguments(call.items(1, "args")))
+    if call.path.endswith("distribute_dataset") and call.args:
+        return call.first
+    if call.path.endswith("datasets_from_function") and call.first.kind == "function":
+        return call.enter_unknown(call.first)
+    return plain(call.marks | (total(call.receiver) if call.path == "reduce" else NONE))
+
+
+FUNCTIONS: dict[str, Handler] = {
+    "tensorflow.distribute.MirroredStrategy": _mirrored,
+    "tensorflow.distribute.MultiWorkerMirroredStrategy": _multi_worker,
+}
+TYPES: dict[str, Handler] = {_STRATEGY: _strategy_method}
 METHODS: dict[str, Handler] = {
     **dict.fromkeys(methods_of(Kind.TRAIN), _fit),
     **dict.fromkeys(methods_of(Kind.UPDATE), _updated),

@@ -7,46 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from twinrun.knowledge import canonical
 from twinrun.source_audit import follow
 from twinrun.source_audit.audit import audit_source
 from twinrun.source_audit.program_files import Sources, absolute, dotted_name, python_files
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("tensorflow.keras.layers.Dense", "keras.layers.Dense"),
-        ("tensorflow.compat.v2.keras.layers.Dense", "keras.layers.Dense"),
-        ("tf_keras.layers.Dense", "keras.layers.Dense"),
-        ("tf_keras", "keras"),
-        ("tensorflow.keras", "keras"),
-        ("tensorflow.keras.models.Sequential", "keras.Sequential"),
-        ("tensorflow.keras.layers.experimental.preprocessing.RandomFlip", "keras.layers.RandomFlip"),
-        ("tensorflow.compat.v1.set_random_seed", "tensorflow.random.set_seed"),
-        ("tensorflow.random.experimental.Generator", "tensorflow.random.Generator"),
-        ("tensorflow.keras.utils.Sequence", "keras.utils.PyDataset"),
-        ("numpy.random.rand", "numpy.random.rand"),
-        ("kerastuner.Tuner", "kerastuner.Tuner"),
-    ],
-)
-def test_names_with_several_spellings_have_one_meaning(written: str, meant: str) -> None:
-    assert canonical(written) == meant
-
-
-@given(
-    st.lists(
-        st.sampled_from(["a", "b", "keras", "tensorflow", "compat", "v2", "random", "layers"]),
-        min_size=1,
-        max_size=6,
-    )
-)
-def test_one_spelling_stays_as_it_is(parts: list[str]) -> None:
-    once = canonical(".".join(parts))
-    assert canonical(once) == once
 
 
 def test_relative_imports_start_from_the_package() -> None:

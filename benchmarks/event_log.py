@@ -1,4 +1,4 @@
-"""What the ledger adds to a watched step: the same programs watched with and without it, in turn, medians of steps.
+"""What the event log adds to a recorded step: the same programs recorded with and without it, in turn, medians of steps.
 
 Two programs: one whose steps draw nothing on the host (the usual case), and one that draws with NumPy for every batch.
 """
@@ -38,9 +38,9 @@ for _ in range(400):
 """
 
 
-def step_time(program: Path, ledger: bool, folder: Path) -> float:
+def step_time(program: Path, events: bool, folder: Path) -> float:
     result = run_check(
-        CheckOptions(Program(str(program)), ledger=ledger, sequential=True, folder=str(folder))
+        CheckOptions(Program(str(program)), events=events, sequential=True, folder=str(folder))
     )
     assert result.verdict == "repeats", result
     seconds = [
@@ -59,12 +59,12 @@ def main() -> None:
             program.write_text(text)
             ratios = []
             for turn in range(ROUNDS):
-                with_ledger = step_time(program, True, Path(place) / f"{name}-{turn}-with")
+                with_log = step_time(program, True, Path(place) / f"{name}-{turn}-with")
                 without = step_time(program, False, Path(place) / f"{name}-{turn}-without")
-                ratios.append(with_ledger / without)
+                ratios.append(with_log / without)
             spread = f"{min(ratios):.3f} to {max(ratios):.3f}"
             print(
-                f"{name}: with the ledger / without: {statistics.median(ratios):.3f} ({spread}, {ROUNDS} rounds)"
+                f"{name}: with the event log / without: {statistics.median(ratios):.3f} ({spread}, {ROUNDS} rounds)"
             )
 
 

@@ -1,6 +1,6 @@
-"""Watched step time over plain step time on the three workloads, beside what people do today.
+"""Recorded step time over plain step time on the three workloads, beside what people do today.
 
-python benchmarks/watching.py [WORKLOAD ROUNDS [ARM...]]
+python benchmarks/recorded_steps.py [WORKLOAD ROUNDS [ARM...]]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from measure import HERE, TWINRUN, table
 
 ARMS = {
-    "watched": "watched by Twinrun",
+    "recorded": "recorded by Twinrun",
     "sha256": "weights to NumPy, sha256",
     "checkpoint": "ModelCheckpoint every step",
     "tfdbg2": "tfdbg2, FULL_TENSOR",
@@ -52,10 +52,11 @@ def measure(name: str, rounds: int, arms: Sequence[str]) -> dict[str, Any]:
             name,
             str(rounds),
             str(output),
-            *arms,
         ]
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        subprocess.run([*TWINRUN, *words], check=True, stdout=subprocess.DEVNULL, env=environment, cwd=HERE)
+        subprocess.run(
+            [*TWINRUN, *words, *arms], check=True, stdout=subprocess.DEVNULL, env=environment, cwd=HERE
+        )
         document: dict[str, Any] = json.loads(output.read_text())
         return document
 
