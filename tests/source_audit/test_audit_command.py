@@ -66,7 +66,7 @@ def audit(folder: Path, *arguments: str) -> Ran:
 def test_findings_are_exit_code_1_and_say_the_place_the_evidence_and_the_fix(here: Path) -> None:
     ran = audit(here, "--source-only", "guilty.py")
     assert ran.returncode == 1
-    assert "suspicion[TW201]" in ran.stdout
+    assert "likely[TW201]" in ran.stdout
     assert "--> guilty.py:5   ds = ds.shuffle(10)" in ran.stdout
     assert "it reaches a dataset at guilty.py:5" in ran.stdout
     assert "fix: " in ran.stdout
