@@ -77,7 +77,7 @@ def pinned(
     unwanted = [each for each in outer.undo if not request.wants(each[0])]
     report: PinReport | None = None
     try:
-        _undo(pins, unwanted)  # an outer pin holds it, this one is not to
+        _undo(pins, unwanted)  # the outer pin applied it, this one does not want it
         report = _pin(request, left_off, stack=3)
         yield report
     except Exception as problem:
@@ -108,7 +108,7 @@ def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) ->
     found = came_before()
     pins = current().pins
     unwanted = [each for each in pins.undo if not request.wants(each[0])]
-    _undo(pins, unwanted)  # an earlier call pinned it, this one is not to
+    _undo(pins, unwanted)  # an earlier call applied it, this one does not want it
     pins.undo[:] = [each for each in pins.undo if each not in unwanted]
     pins.begin(request, launched=pins.launched)
     watch_seeding()
