@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from twinrun.comparison.contract import Contract
 from twinrun.comparison.frames import Difference, Distance, differences, first_to_blame
 from twinrun.comparison.tensors import distance
-from twinrun.comparison.verdict import Growth, Reason
+from twinrun.comparison.verdict import DIVERGES, REPEATS, UNDECIDED, Growth, Reason, Verdict
 from twinrun.recording.digest import digest_array
 from twinrun.recording.dump import Key, read_dump
 from twinrun.recording.frame import Frame
@@ -61,6 +61,12 @@ class Judge:
             self.evidence.extend(d for d in found if not d.judged and len(self.evidence) < 32)
             if blamed is not None and self._breaks(blamed, found, number):
                 return True
+        self.steps = frames[0].step
+        return False
+
+    def count(self, frames: list[Frame]) -> bool:
+        """In place of `look`, where there is nothing to compare with."""
+        self.frames += 1
         self.steps = frames[0].step
         return False
 
@@ -137,8 +143,8 @@ class Judge:
                     if self.contract.bands and number and row[0] is not None and row[0] != value:
                         self._grow(Growth(frame.step, max_abs=abs(row[0] - value), metric=name))
 
-    def bands(self) -> tuple[Reason | None, Reason | None]:
-        """(what left its band, what could not be judged), at the end of the run, by each metric's last value."""
+    def bands(self) -> tuple[Verdict, Reason | None]:
+        """The verdict at the end of the run, by each metric's last value."""
         for band in self.contract.bands:
             for name in (f"epoch/{band.metric}", band.metric):
                 row = self.last_values.get(name)
@@ -146,16 +152,16 @@ class Judge:
                     break
             else:
                 seen = ", ".join(sorted({name.removeprefix("epoch/") for name in self.last_values})) or "none"
-                missing = f"the contract speaks of {band.metric!r}, which was never seen (seen: {seen})"
-                return None, Reason("unmeasured", missing)
+                missing = f"the contract names {band.metric!r}, which was never seen (seen: {seen})"
+                return UNDECIDED, Reason("unmeasured", missing)
             values = [value for value in row if value is not None]
             if len(values) < len(row):
-                return None, Reason("unmeasured", f"{band.metric!r} was seen in some of the twins only")
+                return UNDECIDED, Reason("unmeasured", f"{band.metric!r} was seen in some of the twins only")
             for value in values[1:]:
                 if not band.holds(values[0], value):
                     left = f"{band.metric} ended at {values[0]:.9g} and {value:.9g}, outside {band}"
-                    return Reason("outside-band", left), None
-        return None, None
+                    return DIVERGES, Reason("outside-band", left)
+        return REPEATS, None
 
 
 def _may_be_omitted(difference: Difference) -> bool:

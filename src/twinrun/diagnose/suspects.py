@@ -22,3 +22,11 @@ def suspects(evidence: Evidence) -> list[Suspect]:
         for suspect in source.suspects(evidence):
             found.append(replace(suspect, rank=suspect.weight.at(evidence.phase) + bonus))
     return sorted(found, key=lambda suspect: -suspect.rank)
+
+
+def blame_op(evidence: Evidence, *, pipeline: bool) -> Suspect | None:
+    """The op to blame, of the input pipeline or of the step, where ops were traced."""
+    if evidence.traces is None:
+        return None
+    blamed = (source.blame_op(evidence.traces, evidence, pipeline=pipeline) for source in sources())
+    return next((suspect for suspect in blamed if suspect is not None), None)

@@ -9,7 +9,6 @@ from typing import Any
 
 from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence, one
-from twinrun.protocol.intervention import Freeze
 from twinrun.protocol.point import Point
 from twinrun.protocol.source import SecondLook, Source
 from twinrun.protocol.suspect import Suspect, Weight
@@ -116,14 +115,10 @@ class CompletionOrder(Source):
         for pair in evidence.of(self.name, "take"):
             event = one(pair)
             instead = _INSTEAD.get(event.call, NUMBERED)
-            yield Suspect(
-                source=self.name,
+            yield self.suspect(
+                [event],
+                f"{event.call} gives results in completion order",
                 code=race_code(evidence),
-                message=f"{event.call} gives results in completion order",
-                freeze=(Freeze.at(event),),
-                file=event.file,
-                line=event.line,
-                weight=self.weight,
                 experiment="with the results taken in the order in which the work was submitted",
                 advice=f"take the results in the order in which the work was submitted: {instead}",
             )

@@ -9,7 +9,7 @@ import xxhash
 from twinrun.protocol.point import Point
 from twinrun.protocol.suspect import Weight
 from twinrun.sources.fresh_values import FreshValues
-from twinrun.twin.callers import Caller, caller
+from twinrun.twin.callers import caller
 from twinrun.twin.session import Session
 
 NAME = "entropy"
@@ -20,17 +20,14 @@ _CALLS = {"": "os.urandom", "uuid": "uuid4", "secrets": "secrets", "random": "ra
 def _watch(session: Session, original: Callable[[int], bytes]) -> Callable[[int], bytes]:
     def urandom(size: int) -> bytes:
         who = caller()
-        action = "read" if who is not None and who.via in _CALLS else "library"
-        number = session.log.frozen(NAME, action, who)
-        data = original(size) if number is None else stretched(number, size)
-        session.log.record(NAME, action, who, _call(who), data)
-        return data
+        via = who.via if who is not None else ""
+        action = "read" if via in _CALLS else "library"
+        call = _CALLS.get(via, "os.urandom")
+        return session.log.value(
+            NAME, action, who, call, lambda: original(size), lambda number: stretched(number, size), bytes
+        )
 
     return urandom
-
-
-def _call(who: Caller | None) -> str:
-    return _CALLS.get(who.via if who else "", "os.urandom")
 
 
 def stretched(number: int, size: int) -> bytes:
@@ -41,7 +38,6 @@ def stretched(number: int, size: int) -> bytes:
 
 class Entropy(FreshValues):
     name = NAME
-    code = "TW108"
     codes = ("TW108",)
     actions = ("read", "library")
     messages = (("read", "entropy of the operating system is drawn"),)

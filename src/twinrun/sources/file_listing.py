@@ -11,7 +11,6 @@ import xxhash
 
 from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence, differs, one
-from twinrun.protocol.intervention import Freeze
 from twinrun.protocol.point import Point
 from twinrun.protocol.source import Source
 from twinrun.protocol.suspect import Suspect, Weight
@@ -74,11 +73,10 @@ class _Scan:
     def __enter__(self) -> _Scan:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         self._left = iter(())
+
+    __exit__ = close
 
 
 def _scandir(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -123,27 +121,17 @@ class FileListing(Source):
             if a.detail_as(Listed) == b.detail_as(Listed):
                 yield self._unordered(a)
             else:
-                yield Suspect(
-                    source=self.name,
-                    code="TW304",
-                    message=f"{a.call} found different files in each run",
-                    file=a.file,
-                    line=a.line,
-                    weight=self.weight,
+                yield self.suspect(
+                    [a], f"{a.call} found different files in each run", code="TW304", freeze=()
                 )
 
     def reached_by(self, variation: str, evidence: Evidence) -> Iterator[Suspect]:
         return (self._unordered(one(pair)) for pair in evidence.of(self.name, "list") if differs(pair))
 
     def _unordered(self, event: Event) -> Suspect:
-        return Suspect(
-            source=self.name,
-            code="TW302",
-            message=f"{event.call} gives the files in an order that is not fixed",
-            freeze=(Freeze.at(event),),
-            file=event.file,
-            line=event.line,
-            weight=self.weight,
+        return self.suspect(
+            [event],
+            f"{event.call} gives the files in an order that is not fixed",
             notes=(f"{event.call} is not sorted",),
             experiment="with this listing sorted",
         )

@@ -48,7 +48,6 @@ def seeded_after_all(session: Session) -> None:
 
 class Generators(FreshValues):
     name = NAME
-    code = "TW103"
     codes = ("TW103",)
     actions = ("make",)
     messages = (("make", "a random generator is made without a seed"),)

@@ -207,14 +207,10 @@ class InputFiles(Source):
         first = changed[0]
         # Files read in one run only are those that the others point to.
         paths = [event.subject for event in changed] + [one(pair).subject for pair in read if None in pair]
-        yield Suspect(
-            source=self.name,
-            code="TW304",
-            message=f"the input file {relative(first.subject)} was not the same in both runs",
+        yield self.suspect(
+            [first],
+            f"the input file {relative(first.subject)} was not the same in both runs",
             freeze=tuple(Freeze(self.name, "read", path) for path in paths),
-            file=first.file,
-            line=first.line,
-            weight=self.weight,
             notes=tuple(f"{relative(event.subject)} had different content" for event in changed[:4]),
             experiment="with these files as they were before each run",
             sequential=True,

@@ -18,9 +18,7 @@ from twinrun.twin.session import Session
 
 NAME = "names"
 _NO_PROCESS = 1 << 22  # above every id that Linux gives: what is sent to it reaches nobody
-_FROZEN = (
-    "frozen_"  # starts our own temporary names, so that what an earlier twin left under one can be removed
-)
+_FROZEN = "frozen_"  # how our own temporary names start
 
 
 def _process_id(session: Session, original: Callable[[], int]) -> Callable[[], int]:
@@ -29,9 +27,15 @@ def _process_id(session: Session, original: Callable[[], int]) -> Callable[[], i
         if not is_users(frame.f_code.co_filename):  # libraries ask often, and name their own things by it
             return original()
         who = Caller(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        number = original() if session.log.frozen(NAME, "make", who) is None else _NO_PROCESS
-        session.log.record(NAME, "make", who, "os.getpid", str(number).encode())
-        return number
+        return session.log.value(
+            NAME,
+            "make",
+            who,
+            "os.getpid",
+            original,
+            lambda _: _NO_PROCESS,
+            lambda number: str(number).encode(),
+        )
 
     return getpid
 
@@ -41,49 +45,51 @@ def _temporary_name(session: Session, original: Callable[[Any], str]) -> Callabl
         who = caller()
         if who is None or who.via != "tempfile":
             return original(self)
-        number = session.log.frozen(NAME, "make", who)
-        if number is None:
-            name = original(self)
-        else:
-            name = f"{_FROZEN}{number:08x}"
-            _remove(name)
         function = "TemporaryDirectory" if who.entry == "__init__" else who.entry
-        session.log.record(NAME, "make", who, f"tempfile.{function}", name.encode())
-        return name
+        return session.log.value(
+            NAME, "make", who, f"tempfile.{function}", lambda: original(self), _free_name, str.encode
+        )
 
     return __next__
 
 
-def _remove(name: str) -> None:
-    """What an earlier twin of this experiment left behind: the name must be free to be given again."""
-    folder = sys.modules["tempfile"].tempdir
-    if folder is None:  # it is being looked for, with a name of this sequence
-        return
-    for path in Path(folder).glob(f"*{name}*"):
+def _free_name(number: int) -> str:
+    """The name for a number. What an earlier twin of the experiment left behind under it is removed."""
+    name = f"{_FROZEN}{number:08x}"
+    folder = sys.modules[
+        "tempfile"
+    ].tempdir  # None while it is being looked for, with a name of this sequence
+    for path in Path(folder).glob(f"*{name}*") if folder is not None else ():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+    return name
 
 
 def _uuid1(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
     def uuid1(*args: Any, **kwargs: Any) -> Any:
         who = caller()
-        number = session.log.frozen(NAME, "make", who)
-        if number is None:
-            made = original(*args, **kwargs)
-        else:
-            made = sys.modules["uuid"].UUID(int=number << 64, version=1)
-        if who is not None and not who.via:
-            session.log.record(NAME, "make", who, "uuid.uuid1", made.bytes)
-        return made
+        if who is None or who.via:
+            return original(*args, **kwargs)
+        return session.log.value(
+            NAME,
+            "make",
+            who,
+            "uuid.uuid1",
+            lambda: original(*args, **kwargs),
+            frozen,
+            lambda made: made.bytes,
+        )
+
+    def frozen(number: int) -> Any:
+        return sys.modules["uuid"].UUID(int=number << 64, version=1)
 
     return uuid1
 
 
 class Names(FreshValues):
     name = NAME
-    code = "TW108"
     codes = ("TW108",)
     actions = ("make",)
     messages = (("make", "a name or number that the system makes up for each run is used"),)

@@ -19,11 +19,7 @@ from twinrun.twin.session import current
 
 # Variables that give libraries below a framework their number of threads.
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-_OPENBLAS = (
-    "scipy_openblas_get_num_threads64_",
-    "openblas_get_num_threads64_",
-    "openblas_get_num_threads",
-)
+_OPENBLAS = ("scipy_openblas_get_num_threads64_", "openblas_get_num_threads64_", "openblas_get_num_threads")
 
 
 def first_culprit(a: list[TracedOp], b: list[TracedOp]) -> TracedOp | None:

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from twinrun.protocol import seeds
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.point import Point, Wrap
 from twinrun.protocol.registry import frameworks
+from twinrun.protocol.seeds import derive
 from twinrun.protocol.suspect import Weight
-from twinrun.sources.seeding import apply_seed, read_seed
+from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource
 from twinrun.twin.callers import blamed_caller, caller
 from twinrun.twin.session import Session
@@ -33,17 +33,17 @@ def _draw(name: str) -> Wrap:
         log = session.log
 
         def draw(*args: Any, **kwargs: Any) -> Any:
+            def data(result: Any) -> bytes:
+                value = args[0] if name == "shuffle" and args else result
+                return repr(value).encode("utf-8", "replace")[:4096]
+
+            def frozen(number: int) -> Any:
+                return getattr(random.Random(number), name)(*args, **kwargs)
+
             who = blamed_caller()
             owner = log.owner(NAME, who)  # a framework that takes its default seeds from here
-            action = "draw" if owner == NAME else "take"
-            number = log.frozen(owner, action, who)
-            if number is None:
-                result = original(*args, **kwargs)
-            else:
-                result = getattr(random.Random(number), name)(*args, **kwargs)
-            value = args[0] if name == "shuffle" and args else result
-            log.record(owner, action, who, f"random.{name}", repr(value).encode("utf-8", "replace")[:4096])
-            return result
+            action, call = "draw" if owner == NAME else "take", f"random.{name}"
+            return log.value(owner, action, who, call, lambda: original(*args, **kwargs), frozen, data)
 
         return draw
 
@@ -56,25 +56,18 @@ def _watch_seed(session: Session, original: Callable[..., None]) -> Callable[...
 
     def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
         if self is _stream:
-            _seed_stream(session, original, a, version)
+            record_seeding(
+                session, NAME, "random.seed", caller(), a, lambda value: original(self, value, version), state
+            )
         elif a is None and type(self) is random.Random:
             _seed_instance(session, original, self)
         else:
             original(self, a, version)
 
+    def state() -> bytes:
+        return repr(_stream.getstate()[1][:8]).encode()
+
     return seed
-
-
-def _seed_stream(session: Session, original: Callable[..., None], a: Any, version: int) -> None:
-    who = caller(3)
-    action = "reseed" if a is None else "seed"
-    number = session.log.frozen(NAME, action, who)
-    value, version = (a, version) if number is None else (number, 2)
-    original(_stream, value, version)
-    session.pins.seeded(NAME, value)
-    given = repr(_stream.getstate()[1][:8]) if a is None else repr(a)
-    seed = None if a is None else repr(a)[:80]
-    session.log.record(NAME, action, who, "random.seed", given.encode()[:4096], seed=seed)
 
 
 def _seed_instance(session: Session, original: Callable[..., None], made: random.Random) -> None:
@@ -108,9 +101,13 @@ def _through_class(name: str) -> Wrap:
     return wrap
 
 
+def _wanted(request: PinRequest) -> dict[str, int]:
+    return {"seed": derive(request.seed, "python random")}
+
+
 def _apply(request: PinRequest) -> Undo:
     before = random.getstate()
-    return apply_seed(NAME, seeds.python_seed(request.seed), random.seed, lambda: random.setstate(before))
+    return apply_seed(NAME, _wanted(request)["seed"], random.seed, lambda: random.setstate(before))
 
 
 def _read(request: PinRequest | None) -> Reading:
@@ -118,10 +115,8 @@ def _read(request: PinRequest | None) -> Reading:
 
 
 class PythonRandom(StreamSource):
-    name = NAME
-    stream = NAME
+    name = stream = NAME
     title = "Python's global stream"
-    code = "TW101"
     codes = ("TW101", "TW106", "TW204", "TW205", "TW403")
     actions = ("draw", "seed", "reseed")
     on_host = True
@@ -144,7 +139,7 @@ class PythonRandom(StreamSource):
             protects="draws from Python's random module",
             moment="before a model or dataset is built",
             how="random.seed(42), or keras.utils.set_random_seed(42), right after the imports",
-            wanted=lambda request: {"seed": seeds.python_seed(request.seed)},
+            wanted=_wanted,
             apply=_apply,
             read=_read,
         ),

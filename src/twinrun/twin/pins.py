@@ -26,6 +26,9 @@ class Seeding:
     restored: bool = False  # a saved state was put in place, rather than a seed given
 
 
+_RESTORED = ("seedings", "applied", "refused", "turns")
+
+
 @dataclass
 class Pins:
     request: PinRequest | None = None
@@ -57,10 +60,8 @@ class Pins:
         return bool(getattr(self._ours, "acting", False))
 
     def seeded(self, control: str, value: Any, *, restored: bool = False) -> None:
-        if self.is_acting:
-            self.seedings[control] = Seeding(value, "twinrun", restored=restored)
-        else:
-            self.seedings[control] = Seeding(value, "program", user_place(), restored)
+        by: SetBy = "twinrun" if self.is_acting else "program"
+        self.seedings[control] = Seeding(value, by, None if self.is_acting else user_place(), restored)
 
     def pins(self, control: str) -> bool:
         """Is the control pinned by us, and not since seeded by the program?"""
@@ -90,18 +91,12 @@ class Pins:
 
     def snapshot(self) -> Pins:
         """What is in force now, to come back to."""
-        return replace(
-            self,
-            seedings=dict(self.seedings),
-            applied=dict(self.applied),
-            refused=dict(self.refused),
-            undo=list(self.undo),
-            turns=dict(self.turns),
-        )
+        copies: dict[str, Any] = {name: dict(getattr(self, name)) for name in _RESTORED}
+        return replace(self, undo=list(self.undo), **copies)
 
     def restore(self, before: Pins) -> None:
         self.request = before.request
-        for name in ("seedings", "applied", "refused", "turns"):
+        for name in _RESTORED:
             kept: dict[str, Any] = getattr(self, name)
             kept.clear()
             kept.update(getattr(before, name))
