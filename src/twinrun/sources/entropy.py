@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import xxhash
 
-from twinrun.protocol.point import Point
+from twinrun.protocol.point import Point, replacement
 from twinrun.protocol.suspect import Weight
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import caller
@@ -17,17 +17,14 @@ NAME = "entropy"
 _CALLS = {"": "os.urandom", "uuid": "uuid4", "secrets": "secrets", "random": "random.SystemRandom"}
 
 
-def _watch(session: Session, original: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    def urandom(size: int) -> bytes:
-        who = caller()
-        via = who.via if who is not None else ""
-        action = "read" if via in _CALLS else "library"
-        call = _CALLS.get(via, "os.urandom")
-        return session.log.value(
-            NAME, action, who, call, lambda: original(size), lambda number: stretched(number, size), bytes
-        )
-
-    return urandom
+@replacement
+def _urandom(session: Session, original: Callable[[int], bytes], size: int) -> bytes:
+    who = caller()
+    via = who.via if who is not None else ""
+    action, call = "read" if via in _CALLS else "library", _CALLS.get(via, "os.urandom")
+    return session.log.value(
+        NAME, action, who, call, lambda: original(size), lambda number: stretched(number, size)
+    )
 
 
 def stretched(number: int, size: int) -> bytes:
@@ -43,6 +40,6 @@ class Entropy(FreshValues):
     messages = (("read", "entropy of the operating system is drawn"),)
     weight = Weight(init=4, batch=5, later=4)
     points = (
-        Point("os:urandom", _watch, "reads of the operating system's entropy", ("cause",)),
-        Point("random:_urandom", _watch, "the copy of os.urandom that random.SystemRandom and secrets use", ("cause",)),
+        Point("os:urandom", _urandom, "reads of the operating system's entropy", ("cause",)),
+        Point("random:_urandom", _urandom, "the copy of os.urandom that random.SystemRandom and secrets use", ("cause",)),
     )  # fmt: skip

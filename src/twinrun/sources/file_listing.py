@@ -11,7 +11,7 @@ import xxhash
 
 from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence, differs, one
-from twinrun.protocol.point import Point
+from twinrun.protocol.point import Point, replacement
 from twinrun.protocol.source import Source
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Variation, inside
@@ -51,11 +51,9 @@ def _encoded(names: list[Any]) -> bytes:
     return repr(names).encode("utf-8", "replace")
 
 
-def _listdir(session: Session, original: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    def listdir(path: Any = ".") -> list[Any]:
-        return _ordered(session, caller(), original(path), "os.listdir", lambda name: name)
-
-    return listdir
+@replacement
+def _listdir(session: Session, original: Any, path: Any = ".") -> list[Any]:
+    return _ordered(session, caller(), original(path), "os.listdir", lambda name: name)
 
 
 class _Scan:
@@ -79,18 +77,15 @@ class _Scan:
     __exit__ = close
 
 
-def _scandir(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def scandir(path: Any = ".") -> Any:
-        who = caller()
-        by_user = who is not None and who.via in _SCANS
-        if not by_user and not _is_reversed(session):
-            return original(path)
-        with original(path) as entries:
-            found = list(entries)
-        call = _SCANS.get(who.via, "os.scandir") if who is not None else ""
-        return _Scan(_ordered(session, who if by_user else None, found, call, lambda entry: entry.name))
-
-    return scandir
+@replacement
+def _scandir(session: Session, original: Any, path: Any = ".") -> Any:
+    who = caller()
+    call = _SCANS.get(who.via, "") if who is not None else ""
+    if not call and not _is_reversed(session):
+        return original(path)
+    with original(path) as entries:
+        found = list(entries)
+    return _Scan(_ordered(session, who if call else None, found, call, lambda entry: entry.name))
 
 
 class FileListing(Source):

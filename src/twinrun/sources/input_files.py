@@ -8,7 +8,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -20,7 +20,7 @@ from twinrun.protocol.event import relative
 from twinrun.protocol.evidence import Evidence, differs, one
 from twinrun.protocol.facts import Inputs
 from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.point import Point
+from twinrun.protocol.point import Point, replacement
 from twinrun.protocol.source import Source
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.twin.callers import Caller, caller, is_library, is_users, own
@@ -159,27 +159,23 @@ def _by_an_import() -> bool:
     return False
 
 
-def _watch_stat(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def stat(path: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(path, *args, **kwargs)
-        except FileNotFoundError:
-            if isinstance(path, (str, bytes, os.PathLike)) and session.inputs is not None:
-                who = caller()
-                if who is not None and who.via in _PATH_LIBRARIES:
-                    session.inputs.record_read(path, who)
-            raise
-
-    return stat
+@replacement
+def _stat_path(session: Session, original: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return original(path, *args, **kwargs)
+    except FileNotFoundError:
+        if isinstance(path, (str, bytes, os.PathLike)) and session.inputs is not None:
+            who = caller()
+            if who is not None and who.via in _PATH_LIBRARIES:
+                session.inputs.record_read(path, who)
+        raise
 
 
-def _watch_hdf(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def make_fid(name: Any, mode: Any, *args: Any, **kwargs: Any) -> Any:
-        if mode in ("r", "r+", "a", None) and session.inputs is not None:
-            session.inputs.record_read(name, caller())
-        return original(name, mode, *args, **kwargs)
-
-    return make_fid
+@replacement
+def _open_hdf(session: Session, original: Any, name: Any, mode: Any, *args: Any, **kwargs: Any) -> Any:
+    if mode in ("r", "r+", "a", None) and session.inputs is not None:
+        session.inputs.record_read(name, caller())
+    return original(name, mode, *args, **kwargs)
 
 
 class InputFiles(Source):
@@ -190,8 +186,8 @@ class InputFiles(Source):
     copies_folder = True
     points = (
         # When the program has made one by its end, its next run finds it.
-        Point("os:stat", _watch_stat, "files that the program looks for and does not find", ("cause",)),
-        Point("h5py._hl.files:make_fid", _watch_hdf, "files that h5py opens itself", ("cause",), "h5py 3.14"),
+        Point("os:stat", _stat_path, "files that the program looks for and does not find", ("cause",)),
+        Point("h5py._hl.files:make_fid", _open_hdf, "files that h5py opens itself", ("cause",), "h5py 3.14"),
     )  # fmt: skip
 
     def start(self, session: Session) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from twinrun.protocol.event import Event
-from twinrun.protocol.point import Point
+from twinrun.protocol.point import Point, replacement
 from twinrun.protocol.suspect import Weight
 from twinrun.sources.fresh_values import FreshValues
-from twinrun.twin.callers import Caller, caller, is_users
+from twinrun.twin.callers import caller, direct_caller
 from twinrun.twin.session import Session
 
 NAME = "names"
@@ -22,43 +22,31 @@ _FROZEN = "frozen_"  # how our own temporary names start
 
 
 def _process_id(session: Session, original: Callable[[], int]) -> Callable[[], int]:
+    """Of the program's own lines: libraries ask often, and name their own things by it."""
+
     def getpid() -> int:
-        frame = sys._getframe(1)
-        if not is_users(frame.f_code.co_filename):  # libraries ask often, and name their own things by it
+        who = direct_caller()
+        if who is None:
             return original()
-        who = Caller(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        return session.log.value(
-            NAME,
-            "make",
-            who,
-            "os.getpid",
-            original,
-            lambda _: _NO_PROCESS,
-            lambda number: str(number).encode(),
-        )
+        return session.log.value(NAME, "make", who, "os.getpid", original, lambda _: _NO_PROCESS)
 
     return getpid
 
 
-def _temporary_name(session: Session, original: Callable[[Any], str]) -> Callable[[Any], str]:
-    def __next__(self: Any) -> str:  # noqa: N807
-        who = caller()
-        if who is None or who.via != "tempfile":
-            return original(self)
-        function = "TemporaryDirectory" if who.entry == "__init__" else who.entry
-        return session.log.value(
-            NAME, "make", who, f"tempfile.{function}", lambda: original(self), _free_name, str.encode
-        )
-
-    return __next__
+@replacement
+def _temporary_name(session: Session, original: Callable[[Any], str], self: Any) -> str:
+    who = caller()
+    if who is None or who.via != "tempfile":
+        return original(self)
+    call = "tempfile.TemporaryDirectory" if who.entry == "__init__" else f"tempfile.{who.entry}"
+    return session.log.value(NAME, "make", who, call, lambda: original(self), _free_name)
 
 
 def _free_name(number: int) -> str:
     """The name for a number. What an earlier twin of the experiment left behind under it is removed."""
     name = f"{_FROZEN}{number:08x}"
-    folder = sys.modules[
-        "tempfile"
-    ].tempdir  # None while it is being looked for, with a name of this sequence
+    folder = sys.modules["tempfile"].tempdir
+    # None: it is being looked for, with a name of this sequence.
     for path in Path(folder).glob(f"*{name}*") if folder is not None else ():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -67,25 +55,18 @@ def _free_name(number: int) -> str:
     return name
 
 
-def _uuid1(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def uuid1(*args: Any, **kwargs: Any) -> Any:
-        who = caller()
-        if who is None or who.via:
-            return original(*args, **kwargs)
-        return session.log.value(
-            NAME,
-            "make",
-            who,
-            "uuid.uuid1",
-            lambda: original(*args, **kwargs),
-            frozen,
-            lambda made: made.bytes,
-        )
+@replacement
+def _uuid1(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+    def real() -> Any:
+        return original(*args, **kwargs)
 
     def frozen(number: int) -> Any:
         return sys.modules["uuid"].UUID(int=number << 64, version=1)
 
-    return uuid1
+    who = caller()
+    return (
+        real() if who is None or who.via else session.log.value(NAME, "make", who, "uuid.uuid1", real, frozen)
+    )
 
 
 class Names(FreshValues):

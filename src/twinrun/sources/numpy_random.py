@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.point import Need, Point, Wrap
+from twinrun.protocol.point import Need, Point, Wrap, replacement
 from twinrun.protocol.seeds import derive
 from twinrun.protocol.suspect import Weight
 from twinrun.sources.generators import seeded_after_all
@@ -43,24 +42,22 @@ def _is_global(bit_generator: Any) -> bool:
 
 
 def _draw(name: str) -> Wrap:
-    def wrap(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-        log = session.log
+    @replacement
+    def draw(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+        def real() -> Any:
+            return original(*args, **kwargs)
 
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            def data(result: Any) -> bytes:
-                return _bytes(args[0] if name == "shuffle" and args else result)
+        def frozen(number: int) -> Any:
+            np_random = _np_random()
+            fixed = np_random.RandomState(np_random.MT19937(number))
+            return getattr(fixed, _METHODS.get(name, name))(*args, **kwargs)
 
-            def frozen(number: int) -> Any:
-                np_random = _np_random()
-                fixed = np_random.RandomState(np_random.MT19937(number))
-                return getattr(fixed, _METHODS.get(name, name))(*args, **kwargs)
+        def data(result: Any) -> bytes:
+            return _bytes(args[0] if name == "shuffle" and args else result)
 
-            call = f"np.random.{name}"
-            return log.value(NAME, "draw", caller(), call, lambda: original(*args, **kwargs), frozen, data)
+        return session.log.value(NAME, "draw", caller(), f"np.random.{name}", real, frozen, data)
 
-        return draw
-
-    return wrap
+    return draw
 
 
 def _bytes(value: Any) -> bytes:
@@ -72,26 +69,23 @@ def _bytes(value: Any) -> bytes:
     return array.tobytes()
 
 
-def _watch_seed(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+@replacement
+def _legacy_seeding(session: Session, original: Any, self: Any, seed: Any) -> None:
     """Of the class, so that seeding the global stream is seen however it is done."""
 
-    def _legacy_seeding(self: Any, seed: Any) -> None:
-        if not _is_global(self):
-            original(self, seed)
-            if seed is not None:
-                seeded_after_all(session)
-            return
+    def set_seed(value: Any) -> None:
+        with unseen():  # the entropy that it takes is not a generator's
+            original(self, value)
 
-        def set_seed(value: Any) -> None:
-            with unseen():  # the entropy that it takes is not a generator's
-                original(self, value)
+    def state() -> bytes:
+        return bytes(self.state["state"]["key"].tobytes())
 
-        def state() -> bytes:
-            return bytes(self.state["state"]["key"].tobytes())
-
+    if _is_global(self):
         record_seeding(session, NAME, "np.random.seed", caller(), seed, set_seed, state)
-
-    return _legacy_seeding
+        return
+    original(self, seed)
+    if seed is not None:
+        seeded_after_all(session)
 
 
 def _watch_state(session: Session, original: Any) -> property:
@@ -129,20 +123,17 @@ def _stand_in(session: Session, stream: Any) -> Any:
 _streams: dict[int, Any] = {}  # the stream behind what stands in for it
 
 
-def _watch_replacement(session: Session, original: Callable[[Any], None]) -> Callable[[Any], None]:
+@replacement
+def _set_bit_generator(session: Session, original: Any, bitgen: Any) -> None:
     """`np.random.set_bit_generator` means the stream itself, and not what stands in for it."""
-
-    def set_bit_generator(bitgen: Any) -> None:
-        mtrand = _np_random().mtrand
-        stands_in = mtrand._rand
-        mtrand._rand = _streams.get(id(stands_in), stands_in)
-        try:
-            original(bitgen)
-        finally:
-            mtrand._rand = stands_in
-        session.pins.seeded(NAME, None, restored=True)
-
-    return set_bit_generator
+    mtrand = _np_random().mtrand
+    stands_in = mtrand._rand
+    mtrand._rand = _streams.get(id(stands_in), stands_in)
+    try:
+        original(bitgen)
+    finally:
+        mtrand._rand = stands_in
+    session.pins.seeded(NAME, None, restored=True)
 
 
 def _wanted(request: PinRequest) -> dict[str, int]:
@@ -185,9 +176,9 @@ class NumpyRandom(StreamSource):
     points = (
         *(_point(f"numpy.random:{name}", _draw(name), "draws from NumPy's global stream", "cause") for name in _DRAWS),
         _point("numpy.random.mtrand:_rand", _stand_in, "draws of libraries from NumPy's global stream", "cause"),
-        _point("numpy.random._mt19937:MT19937._legacy_seeding", _watch_seed, "seeds of NumPy's global stream", "cause", "pin"),
+        _point("numpy.random._mt19937:MT19937._legacy_seeding", _legacy_seeding, "seeds of NumPy's global stream", "cause", "pin"),
         _point("numpy.random._mt19937:MT19937.state", _watch_state, "saved states put back into NumPy's global stream", "pin"),
-        _point("numpy.random:set_bit_generator", _watch_replacement, "another generator behind np.random.*", "cause", "pin"),
+        _point("numpy.random:set_bit_generator", _set_bit_generator, "another generator behind np.random.*", "cause", "pin"),
     )  # fmt: skip
     controls = (
         Control(

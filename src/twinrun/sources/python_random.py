@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.point import Point, Wrap
+from twinrun.protocol.point import Point, Wrap, replacement
 from twinrun.protocol.registry import frameworks
 from twinrun.protocol.seeds import derive
 from twinrun.protocol.suspect import Weight
 from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource
 from twinrun.twin.callers import blamed_caller, caller
+from twinrun.twin.event_log import as_bytes
 from twinrun.twin.session import Session
 
 NAME = "python-random"
@@ -29,76 +29,61 @@ _stream: Any = random._inst
 
 
 def _draw(name: str) -> Wrap:
-    def wrap(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-        log = session.log
+    @replacement
+    def draw(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+        def real() -> Any:
+            return original(*args, **kwargs)
 
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            def data(result: Any) -> bytes:
-                value = args[0] if name == "shuffle" and args else result
-                return repr(value).encode("utf-8", "replace")[:4096]
+        def frozen(number: int) -> Any:
+            return getattr(random.Random(number), name)(*args, **kwargs)
 
-            def frozen(number: int) -> Any:
-                return getattr(random.Random(number), name)(*args, **kwargs)
+        def data(result: Any) -> bytes:
+            return as_bytes(args[0] if name == "shuffle" and args else result)
 
-            who = blamed_caller()
-            owner = log.owner(NAME, who)  # a framework that takes its default seeds from here
-            action, call = "draw" if owner == NAME else "take", f"random.{name}"
-            return log.value(owner, action, who, call, lambda: original(*args, **kwargs), frozen, data)
+        who = blamed_caller()
+        owner = session.log.owner(NAME, who)  # a framework that takes its default seeds from here
+        action = "draw" if owner == NAME else "take"
+        return session.log.value(owner, action, who, f"random.{name}", real, frozen, data)
 
-        return draw
-
-    return wrap
+    return draw
 
 
-def _watch_seed(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+@replacement
+def _seed(session: Session, original: Any, self: random.Random, a: Any = None, version: int = 2) -> None:
     """Of the class, so that seeding the hidden stream is seen however it is done. An instance without a seed takes
     fresh entropy."""
 
-    def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
-        if self is _stream:
-            record_seeding(
-                session, NAME, "random.seed", caller(), a, lambda value: original(self, value, version), state
-            )
-        elif a is None and type(self) is random.Random:
-            _seed_instance(session, original, self)
-        else:
-            original(self, a, version)
+    def set_seed(value: Any) -> None:
+        original(self, value, version)
 
     def state() -> bytes:
-        return repr(_stream.getstate()[1][:8]).encode()
+        return repr(self.getstate()[1][:8]).encode()
 
-    return seed
-
-
-def _seed_instance(session: Session, original: Callable[..., None], made: random.Random) -> None:
-    who = caller(3)
-    if who is None or who.via not in ("", "random"):
-        original(made)
-        return
-    original(made, session.log.frozen("generators", "make", who))
-    state = repr(made.getstate()[1][:8])
-    session.log.record("generators", "make", who, "random.Random", state.encode())
+    who = caller()
+    if self is _stream:
+        record_seeding(session, NAME, "random.seed", who, a, set_seed, state)
+    elif a is None and type(self) is random.Random and who is not None and who.via in ("", "random"):
+        original(self, session.log.frozen("generators", "make", who))
+        session.log.record("generators", "make", who, "random.Random", state())
+    else:
+        set_seed(a)
 
 
-def _watch_setstate(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-    def setstate(self: random.Random, state: Any) -> None:
-        original(self, state)
-        if self is _stream:
-            session.pins.seeded(NAME, None, restored=True)
-
-    return setstate
+@replacement
+def _setstate(session: Session, original: Any, self: random.Random, state: Any) -> None:
+    original(self, state)
+    if self is _stream:
+        session.pins.seeded(NAME, None, restored=True)
 
 
 def _through_class(name: str) -> Wrap:
     """The module's function is a method that was bound before the class was watched."""
 
-    def wrap(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-        def function(*args: Any, **kwargs: Any) -> None:
-            getattr(_stream, name)(*args, **kwargs)
+    @replacement
+    def function(session: Session, original: Any, *args: Any, **kwargs: Any) -> None:
+        getattr(_stream, name)(*args, **kwargs)
 
-        return function
-
-    return wrap
+    return function
 
 
 def _wanted(request: PinRequest) -> dict[str, int]:
@@ -127,10 +112,10 @@ class PythonRandom(StreamSource):
                   optional=name == "binomialvariate")
             for name in _DRAWS
         ),
-        Point("random:Random.seed", _watch_seed, "seeds of Python's global stream; random.Random() without a seed",
+        Point("random:Random.seed", _seed, "seeds of Python's global stream; random.Random() without a seed",
               ("cause", "pin")),
         Point("random:seed", _through_class("seed"), "seeds of Python's global stream", ("cause", "pin")),
-        Point("random:Random.setstate", _watch_setstate, "saved states put back into Python's global stream", ("pin",)),
+        Point("random:Random.setstate", _setstate, "saved states put back into Python's global stream", ("pin",)),
         Point("random:setstate", _through_class("setstate"), "saved states put back into Python's global stream", ("pin",)),
     )  # fmt: skip
     controls = (

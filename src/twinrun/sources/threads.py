@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence, one
 from twinrun.protocol.intervention import Freeze, Stress
-from twinrun.protocol.point import Point
+from twinrun.protocol.point import Point, replacement
 from twinrun.protocol.source import SecondLook, Source
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Variation, inside
@@ -93,41 +93,36 @@ class _Turns:
 _turns = _Turns()
 
 
-def _watch_start(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-    def start(self: threading.Thread) -> None:
-        who = caller()
-        if who is None or who.via not in _LIBRARIES or _work(self).startswith(_INTERNAL):
-            original(self)
-            return
-        session.log.record(NAME, "start", who, _work(self))
-        if session.log.frozen(NAME, "omit", who) is not None:
-            _turns.omit(self)
-        elif session.log.frozen(NAME, "start", who) is not None:
-            _turns.start(self)
-        else:
-            original(self)
-
-    return start
-
-
-def _watch_join(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-    def join(self: threading.Thread, timeout: float | None = None) -> None:
-        if not _turns.is_postponed(self):
-            original(self, timeout)
-
-    return join
-
-
-def _watch_process(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-    """Recorded, and never frozen: a process that waits for its reader cannot take turns."""
-
-    def start(self: Any) -> None:
-        who = caller()
-        if who is not None and who.via in _LIBRARIES:
-            session.log.record(NAME, "process", who, _work(self))
+@replacement
+def _start_thread(session: Session, original: Any, self: threading.Thread) -> None:
+    who = caller()
+    if who is None or who.via not in _LIBRARIES or _work(self).startswith(_INTERNAL):
+        original(self)
+        return
+    session.log.record(NAME, "start", who, _work(self))
+    if session.log.frozen(NAME, "omit", who) is not None:
+        _turns.omit(self)
+    elif session.log.frozen(NAME, "start", who) is not None:
+        _turns.start(self)
+    else:
         original(self)
 
-    return start
+
+@replacement
+def _join_thread(
+    session: Session, original: Any, self: threading.Thread, timeout: float | None = None
+) -> None:
+    if not _turns.is_postponed(self):
+        original(self, timeout)
+
+
+@replacement
+def _start_process(session: Session, original: Any, self: Any) -> None:
+    """Recorded, and never frozen: a process that waits for its reader cannot take turns."""
+    who = caller()
+    if who is not None and who.via in _LIBRARIES:
+        session.log.record(NAME, "process", who, _work(self))
+    original(self)
 
 
 def _work(thread: Any) -> str:
@@ -149,9 +144,9 @@ class Threads(Source):
     actions = ("start", "omit")
     weight = Weight(init=1, batch=8, later=8)
     points = (
-        Point("threading:Thread.start", _watch_start, "threads that the program starts", ("cause",)),
-        Point("threading:Thread.join", _watch_join, "waiting for a thread that an experiment postpones", ("cause",)),
-        Point("multiprocessing.process:BaseProcess.start", _watch_process, "processes that the program starts", ("cause",)),
+        Point("threading:Thread.start", _start_thread, "threads that the program starts", ("cause",)),
+        Point("threading:Thread.join", _join_thread, "waiting for a thread that an experiment postpones", ("cause",)),
+        Point("multiprocessing.process:BaseProcess.start", _start_process, "processes that the program starts", ("cause",)),
     )  # fmt: skip
     variations = (
         Variation(

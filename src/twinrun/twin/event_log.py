@@ -22,6 +22,11 @@ Key = tuple[str, str, str, int]  # source, action, file, line
 T = TypeVar("T")
 
 
+def as_bytes(value: Any) -> bytes:
+    """Equal for equal values."""
+    return value if isinstance(value, bytes) else repr(value).encode("utf-8", "replace")[:4096]
+
+
 @dataclass
 class _Open:
     """An event that is still growing."""
@@ -151,7 +156,7 @@ class EventLog:
 
     def value(
         self, source: str, action: str, caller: Caller | None, call: str, real: Callable[[], T],
-        frozen: Callable[[int], T], data: Callable[[T], bytes],
+        frozen: Callable[[int], T], data: Callable[[T], bytes] = as_bytes,
     ) -> T:  # fmt: skip
         """What one use gives, recorded: `real()`, or `frozen(number)` where it is frozen."""
         number = self.frozen(source, action, caller)
