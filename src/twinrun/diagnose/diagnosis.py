@@ -13,8 +13,8 @@ from twinrun.diagnose.variations import blame_variations
 from twinrun.findings.finding import Finding
 from twinrun.launch.check import observe_check
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.protocol.evidence import Evidence
-from twinrun.protocol.intervention import Stress, Vary, without
+from twinrun.protocol import Evidence, Stress, Vary
+from twinrun.protocol.intervention import without
 from twinrun.result import DIVERGES, CheckResult, Conditions
 
 BUDGET = 120.0

@@ -16,10 +16,10 @@ from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotCopy
 from twinrun.launch.check import observe_check
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.protocol.evidence import Code, Evidence
-from twinrun.protocol.intervention import Freeze, Interventions, Vary, as_options, without
+from twinrun.protocol import Evidence, Freeze, Interventions, Suspect, Vary
+from twinrun.protocol.evidence import Code
+from twinrun.protocol.intervention import as_options, without
 from twinrun.protocol.spec import Tracing
-from twinrun.protocol.suspect import Suspect
 from twinrun.result import DIVERGES, REPEATS, CheckResult, Experiment
 
 MARGIN = 20  # steps beyond the first difference that must repeat

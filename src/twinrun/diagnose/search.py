@@ -12,8 +12,7 @@ from twinrun.diagnose.experiments import Laboratory, Trial
 from twinrun.diagnose.suspects import blame_op
 from twinrun.diagnose.wording import finding_of
 from twinrun.findings.finding import Finding
-from twinrun.protocol.evidence import Evidence
-from twinrun.protocol.suspect import Suspect
+from twinrun.protocol import Evidence, Suspect
 from twinrun.recording.frame import PHASES
 
 _ROUNDS = 6  # causes found one behind the other, at most

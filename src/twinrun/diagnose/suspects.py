@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from twinrun.protocol.evidence import Evidence
+from twinrun.protocol import Evidence, Suspect
 from twinrun.protocol.registry import frameworks, sources
-from twinrun.protocol.suspect import Suspect
 
 _SEED_BONUS = 10  # a seed was set to something that differs: its value came from a source like this
 

@@ -8,9 +8,8 @@ from twinrun.diagnose.experiments import Laboratory, Trial
 from twinrun.diagnose.suspects import blame_op
 from twinrun.diagnose.wording import finding_of
 from twinrun.findings.finding import Finding
-from twinrun.protocol.evidence import Evidence
+from twinrun.protocol import Evidence, Suspect
 from twinrun.protocol.registry import variations
-from twinrun.protocol.suspect import Suspect
 
 _MOST_LINES = 4  # that are tried one by one
 

@@ -10,8 +10,7 @@ from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import without_refused
 from twinrun.launch.round import Round
 from twinrun.launch.second_looks import one_after_the_other, stress_run
-from twinrun.protocol.evidence import Trace
-from twinrun.protocol.facts import Facts
+from twinrun.protocol import Facts, Trace
 from twinrun.result import CheckResult
 
 

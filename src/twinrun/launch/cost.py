@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from twinrun.errors import TwinrunError
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, run_once
-from twinrun.protocol.intervention import Pin
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Pin, PinRequest
 from twinrun.protocol.registry import controls
 from twinrun.recording.store import Reader
 from twinrun.twin.pinning import wanted_controls

@@ -12,9 +12,7 @@ from twinrun.errors import TwinrunError
 from twinrun.frameworks.examine import Examined
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, RunResult, run_once
-from twinrun.protocol.control import ControlState
-from twinrun.protocol.intervention import Pin
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import ControlState, Pin, PinRequest
 from twinrun.protocol.registry import frameworks
 from twinrun.twin.patch_table import Row
 from twinrun.twin.readback import shortfalls

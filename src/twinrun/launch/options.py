@@ -8,7 +8,7 @@ from twinrun.comparison.contract import BITWISE, Contract
 from twinrun.comparison.judge import Judge
 from twinrun.launch.program import Program
 from twinrun.launch.twin_process import Twin
-from twinrun.protocol.intervention import Intervened, Interventions
+from twinrun.protocol import Intervened, Interventions
 from twinrun.protocol.spec import Tracing
 
 

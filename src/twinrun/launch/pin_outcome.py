@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from twinrun.findings.finding import Finding
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Intervened, Interventions, Pin, without
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Facts, Intervened, Interventions, Pin, PinRequest
+from twinrun.protocol.intervention import without
 from twinrun.protocol.registry import droppable
 from twinrun.twin.readback import changes, shortfalls
 

@@ -22,8 +22,7 @@ from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_miss
 from twinrun.launch.recorded_twin import RecordedTwin
 from twinrun.launch.stdin import StdinCopy
 from twinrun.launch.twin_process import Twin, ending, not_instrumented
-from twinrun.protocol.evidence import Trace
-from twinrun.protocol.facts import Facts
+from twinrun.protocol import Facts, Trace
 from twinrun.protocol.messages import AskTrace
 from twinrun.recording.frame import Frame
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Stream, Verdict
@@ -132,43 +131,37 @@ class Round:
             more = next(frames, None) if outcome.kind == "ended" else None
             if uneven or more is not None:
                 shorter, longer = (twins[0], first) if more is not None else (first, twins[0])
-                judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer.name)
                 return self._uneven(judge, shorter.name, longer.name, twins)
             return self.conclude(outcome, twins, judge)
 
     # the verdict
 
     def conclude(self, outcome: Outcome, twins: list[Twin], judge: Judge) -> CheckResult:
+        twin = outcome.twin or twins[0]
         if outcome.kind == "failed":
-            assert outcome.twin is not None
-            return self._failed(outcome.twin, twins, judge)
+            return self._failed(twin, twins, judge)
         if outcome.kind == "timeout":
-            assert outcome.twin is not None
-            at = f"twin {outcome.twin.name} was at step {outcome.twin.step}"
-            reason = Reason("timeout", f"no answer within {self.options.timeout:g} s: {at}")
-            return self._result(UNDECIDED, judge, reason, tail=outcome.twin.tail())
-        if outcome.kind == "held" and judge.first is not None and judge.first.uneven:
-            return self._one_has_ended(judge.first, twins, judge)
+            message = f"no answer within {self.options.timeout:g} s: twin {twin.name} was at step {twin.step}"
+            return self._result(UNDECIDED, judge, Reason("timeout", message), tail=twin.tail())
         if outcome.kind == "held":
-            if self.options.tracing:
-                answers = [twin.ask(AskTrace(), timeout=120.0) for twin in twins]
-                self.traces = [answer for answer in answers if isinstance(answer, Trace)]
-            self.facts += self._facts_of(twins)
-            verdict: Verdict = UNDECIDED if judge.unmeasured else DIVERGES
-            return self._result(verdict, judge, judge.unmeasured)
-        if outcome.kind == "uneven":
-            assert outcome.twin is not None
-            if outcome.twin.wait(timeout=30.0) != 0:
-                return self._failed(outcome.twin, twins, judge)
-            self.facts += self._facts_of(twins)
-            longer = next(twin for twin in twins if twin.frames)
-            judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer.name)
-            return self._uneven(judge, outcome.twin.name, longer.name, twins)
-        for twin in twins:
-            if twin.wait(timeout=30.0) != 0:
-                return self._failed(twin, twins, judge)
+            return self._held(twins, judge)
+        for ended in [twin] if outcome.kind == "uneven" else twins:
+            if ended.wait(timeout=30.0) != 0:
+                return self._failed(ended, twins, judge)
         self.facts += self._facts_of(twins)
+        if outcome.kind == "uneven":
+            return self._uneven(judge, twin.name, next(other.name for other in twins if other.frames), twins)
         return self._ended(twins, judge)
+
+    def _held(self, twins: list[Twin], judge: Judge) -> CheckResult:
+        """At the first difference that counts."""
+        if judge.first is not None and judge.first.uneven:
+            return self._one_has_ended(judge.first, twins, judge)
+        if self.options.tracing:
+            answers = [twin.ask(AskTrace(), timeout=120.0) for twin in twins]
+            self.traces = [answer for answer in answers if isinstance(answer, Trace)]
+        self.facts += self._facts_of(twins)
+        return self._result(UNDECIDED if judge.unmeasured else DIVERGES, judge, judge.unmeasured)
 
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
         """Every twin came to its end, and no difference that counts was seen."""
@@ -194,6 +187,7 @@ class Round:
 
     def _uneven(self, judge: Judge, shorter: str, longer: str, twins: list[Twin]) -> CheckResult:
         reason = f"twin {shorter} ended after step {judge.steps}, twin {longer} went on"
+        judge.first = judge.first or Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer)
         for twin in twins:
             twin.kill(status="held")
         return self._result(DIVERGES, judge, Reason("uneven", reason))

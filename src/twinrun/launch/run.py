@@ -21,8 +21,7 @@ from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_miss
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.launch.twin_process import Twin, ending, not_instrumented
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Intervened, Interventions
+from twinrun.protocol import Facts, Intervened, Interventions
 from twinrun.recording.frame import Frame
 from twinrun.result import Reason, ReasonKind
 

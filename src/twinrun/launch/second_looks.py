@@ -10,10 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from twinrun.launch.round import Round
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Stress
+from twinrun.protocol import Facts, SecondLook, Stress
 from twinrun.protocol.registry import frameworks, sources
-from twinrun.protocol.source import SecondLook
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Conditions
 
 # Exceptions that speak of a file, a port, a device, memory, or a file half written, with all that derive from them

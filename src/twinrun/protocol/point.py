@@ -36,7 +36,7 @@ class Point:
     place: str
     wrap: Wrap = field(repr=False, compare=False)
     reason: str
-    needed_for: tuple[Need, ...]
+    needed_for: tuple[Need, ...] = ("cause",)
     tested_on: str = "Python 3.10 to 3.12"
     after: str = ""
     everywhere: str = ""

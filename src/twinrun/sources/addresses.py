@@ -7,10 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from twinrun.protocol.evidence import Evidence
-from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.protocol import Evidence, Freeze, Source, Suspect, Weight
 from twinrun.sources.hash_order import FIXED, suspect_code
 from twinrun.twin.callers import is_users
 from twinrun.twin.session import Session

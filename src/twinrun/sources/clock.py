@@ -9,12 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, differs, one
-from twinrun.protocol.intervention import Vary
-from twinrun.protocol.point import Point, Wrap
-from twinrun.protocol.source import SecondLook
-from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.protocol import Event, Evidence, Point, SecondLook, Suspect, Vary, Weight, Wrap, differs, one
 from twinrun.protocol.variation import Setting, Variation, inside
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import Caller, direct_caller
@@ -112,13 +107,13 @@ def _points() -> Iterator[Point]:
     answer: Answer
     for name in ("time", "time_ns", *_COUNTERS):
         answer = _nanoseconds if name.endswith("_ns") else _seconds
-        yield Point(f"time:{name}", _function(name, "read", answer), "reads of the clock", ("cause",))
+        yield Point(f"time:{name}", _function(name, "read", answer), "reads of the clock")
     reason = "reads of the time of day"
     for name in ("localtime", "gmtime", "ctime"):
-        yield Point(f"time:{name}", _function(name, "date", _date), reason, ("cause",))
-    yield Point("time:strftime", _function("strftime", "date", _text, required=1), reason, ("cause",))
+        yield Point(f"time:{name}", _function(name, "date", _date), reason)
+    yield Point("time:strftime", _function("strftime", "date", _text, required=1), reason)
     for name, answer in (("datetime.now", _datetime), ("datetime.utcnow", _utc), ("date.today", _datetime)):
-        yield Point(f"datetime:{name}", _method(name, answer), "reads of the date", ("cause",))
+        yield Point(f"datetime:{name}", _method(name, answer), "reads of the date")
 
 
 def _timezone(number: int) -> Setting:

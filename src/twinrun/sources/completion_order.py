@@ -7,11 +7,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, one
-from twinrun.protocol.point import Point, replacement
-from twinrun.protocol.source import SecondLook, Source
-from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.protocol import Event, Evidence, Point, SecondLook, Source, Suspect, Weight, one, replacement
 from twinrun.sources.stream import race_code
 from twinrun.sources.threads import NUMBERED, look_for_races
 from twinrun.twin.callers import Caller, caller
@@ -88,12 +84,12 @@ class CompletionOrder(Source):
     actions = ("take",)
     weight = Weight(init=4, batch=11, later=8)
     points = (
-        Point("concurrent.futures._base:Future.__init__", _number, "the order in which work is submitted", ("cause",)),
-        Point("concurrent.futures._base:as_completed", _as_completed, "results in completion order", ("cause",),
+        Point("concurrent.futures._base:Future.__init__", _number, "the order in which work is submitted"),
+        Point("concurrent.futures._base:as_completed", _as_completed, "results in completion order",
               everywhere="concurrent"),
-        Point("concurrent.futures._base:wait", _wait, "results in completion order", ("cause",), everywhere="concurrent"),
-        Point("multiprocessing.pool:Pool.imap_unordered", _imap_unordered, "results in completion order", ("cause",)),
-        Point("multiprocessing.pool:Pool.apply_async", _apply_async, "callbacks in completion order", ("cause",)),
+        Point("concurrent.futures._base:wait", _wait, "results in completion order", everywhere="concurrent"),
+        Point("multiprocessing.pool:Pool.imap_unordered", _imap_unordered, "results in completion order"),
+        Point("multiprocessing.pool:Pool.apply_async", _apply_async, "callbacks in completion order"),
     )  # fmt: skip
 
     def suspects(self, evidence: Evidence) -> Iterator[Suspect]:

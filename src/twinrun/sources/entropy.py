@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import xxhash
 
-from twinrun.protocol.point import Point, replacement
-from twinrun.protocol.suspect import Weight
+from twinrun.protocol import Point, Weight, replacement
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import caller
 from twinrun.twin.session import Session
@@ -40,6 +39,6 @@ class Entropy(FreshValues):
     messages = (("read", "entropy of the operating system is drawn"),)
     weight = Weight(init=4, batch=5, later=4)
     points = (
-        Point("os:urandom", _urandom, "reads of the operating system's entropy", ("cause",)),
-        Point("random:_urandom", _urandom, "the copy of os.urandom that random.SystemRandom and secrets use", ("cause",)),
-    )  # fmt: skip
+        Point("os:urandom", _urandom, "reads of the operating system's entropy"),
+        Point("random:_urandom", _urandom, "the copy of os.urandom that random.SystemRandom and secrets use"),
+    )

@@ -9,12 +9,8 @@ from typing import Any
 import msgspec
 import xxhash
 
-from twinrun.protocol.event import Event
+from twinrun.protocol import Event, Point, Source, Suspect, Variation, Weight, inside, replacement
 from twinrun.protocol.evidence import Evidence, differs, one
-from twinrun.protocol.point import Point, replacement
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
-from twinrun.protocol.variation import Variation, inside
 from twinrun.twin.callers import Caller, caller
 from twinrun.twin.session import Session
 
@@ -95,8 +91,8 @@ class FileListing(Source):
     weight = Weight(init=4, batch=9, later=3)
     # glob, pathlib and os.walk are all built on these two.
     points = (
-        Point("os:listdir", _listdir, "directory listings", ("cause",)),
-        Point("os:scandir", _scandir, "directory listings of os.walk, glob and pathlib", ("cause",)),
+        Point("os:listdir", _listdir, "directory listings"),
+        Point("os:scandir", _scandir, "directory listings of os.walk, glob and pathlib"),
     )
     variations = (
         Variation(

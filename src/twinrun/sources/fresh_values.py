@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, differs, in_library, is_direct, one
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect
+from twinrun.protocol import Event, Evidence, Source, Suspect, differs, one
+from twinrun.protocol.evidence import in_library, is_direct
 from twinrun.sources.stream import LIBRARY
 
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from twinrun.protocol.point import Point, replacement
-from twinrun.protocol.suspect import Weight
+from twinrun.protocol import Point, Weight, replacement
 from twinrun.sources.entropy import stretched
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import Caller, caller, unseen
@@ -54,8 +53,7 @@ class Generators(FreshValues):
             "numpy.random.bit_generator:randbits",
             _randbits,
             "NumPy generators made without a seed",
-            ("cause",),
-            "NumPy 1.26 to 2.4",
+            tested_on="NumPy 1.26 to 2.4",
             after="numpy.random",
         ),
     )

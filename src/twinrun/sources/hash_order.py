@@ -9,14 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from twinrun.protocol import Freeze, PinRequest, Source, Suspect, Weight, derive, relative
 from twinrun.protocol.control import Control, NotApplied, Reading
-from twinrun.protocol.event import relative
 from twinrun.protocol.evidence import CodePlace, Evidence
-from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.seeds import derive
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Setting, Variation
 from twinrun.twin.callers import unseen
 from twinrun.twin.session import current

@@ -16,14 +16,10 @@ from typing import Any
 
 import xxhash
 
-from twinrun.protocol.event import relative
+from twinrun.protocol import Freeze, Point, Source, Suspect, Weight, relative, replacement
 from twinrun.protocol.evidence import Evidence, differs, one
 from twinrun.protocol.facts import Inputs
-from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.point import Point, replacement
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
-from twinrun.twin.callers import Caller, caller, is_library, is_users, own
+from twinrun.twin.callers import Caller, caller, is_library, is_users, own, unseen
 from twinrun.twin.event_log import EventLog
 from twinrun.twin.session import Session
 
@@ -61,21 +57,15 @@ class InputsRead:
         self._recorded: set[tuple[str, Mark | None]] = set()
         self._bytes = 0
         self._lock = threading.RLock()
-        self._busy = threading.local()
 
     def record_read(self, path: Any, who: Caller | None) -> None:
         """The program opens this file to read it, or looks whether it exists."""
-        if who is None or getattr(self._busy, "on", False) or not self._log.recording:
+        if who is None or not self._log.recording:
             return
-        self._busy.on = True
-        try:
+        with unseen(), contextlib.suppress(Exception):
             name = os.fsdecode(path)
             if name and "://" not in name and not _is_no_input(name):
                 self._record(str(Path(name).absolute()), who)
-        except Exception:
-            return
-        finally:
-            self._busy.on = False
 
     def _record(self, path: str, who: Caller) -> None:
         mark, fresh = self._look(path)
@@ -131,7 +121,7 @@ def _is_no_input(name: str) -> bool:
 
 
 def _see_opened(inputs: InputsRead) -> None:
-    """Every file that Python opens, by an audit hook: it is the one place that no open() passes by."""
+    """Every file that Python opens, by an audit hook, which no open() can avoid."""
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event != "open" or getattr(own, "looking", False):
@@ -186,9 +176,9 @@ class InputFiles(Source):
     copies_folder = True
     points = (
         # When the program has made one by its end, its next run finds it.
-        Point("os:stat", _stat_path, "files that the program looks for and does not find", ("cause",)),
-        Point("h5py._hl.files:make_fid", _open_hdf, "files that h5py opens itself", ("cause",), "h5py 3.14"),
-    )  # fmt: skip
+        Point("os:stat", _stat_path, "files that the program looks for and does not find"),
+        Point("h5py._hl.files:make_fid", _open_hdf, "files that h5py opens itself", tested_on="h5py 3.14"),
+    )
 
     def start(self, session: Session) -> None:
         inputs = InputsRead(session.log)

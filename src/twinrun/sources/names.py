@@ -9,9 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.point import Point, replacement
-from twinrun.protocol.suspect import Weight
+from twinrun.protocol import Event, Point, Weight, replacement
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import caller, direct_caller
 from twinrun.twin.session import Session
@@ -77,11 +75,9 @@ class Names(FreshValues):
     advice = "use it to name things and nothing else: what training needs comes from a seeded generator or the configuration"
     weight = Weight(init=4, batch=5, later=4)
     points = (
-        Point("os:getpid", _process_id, "process ids that the program reads", ("cause",)),
-        Point(
-            "tempfile:_RandomNameSequence.__next__", _temporary_name, "names of temporary files", ("cause",)
-        ),
-        Point("uuid:uuid1", _uuid1, "uuid1, which holds the time and the machine", ("cause",)),
+        Point("os:getpid", _process_id, "process ids that the program reads"),
+        Point("tempfile:_RandomNameSequence.__next__", _temporary_name, "names of temporary files"),
+        Point("uuid:uuid1", _uuid1, "uuid1, which holds the time and the machine"),
     )
 
     def is_sequential(self, event: Event) -> bool:

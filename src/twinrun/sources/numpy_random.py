@@ -5,11 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from twinrun.protocol.control import Control, Reading, Undo
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.point import Need, Point, Wrap, replacement
-from twinrun.protocol.seeds import derive
-from twinrun.protocol.suspect import Weight
+from twinrun.protocol import Control, PinRequest, Point, Reading, Undo, Weight, Wrap, derive, replacement
+from twinrun.protocol.point import Need
 from twinrun.sources.generators import seeded_after_all
 from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource

@@ -9,11 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from twinrun.protocol.control import Control, NotApplied, Reading, SetBy, Undo
+from twinrun.protocol import Control, NotApplied, PinRequest, Reading, SetBy, Source, Suspect, Undo
 from twinrun.protocol.evidence import Evidence, Trace, TracedOp
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect
 from twinrun.twin.callers import unseen
 from twinrun.twin.session import current
 

@@ -6,12 +6,8 @@ import random
 import sys
 from typing import Any
 
-from twinrun.protocol.control import Control, Reading, Undo
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.point import Point, Wrap, replacement
+from twinrun.protocol import Control, PinRequest, Point, Reading, Undo, Weight, Wrap, derive, replacement
 from twinrun.protocol.registry import frameworks
-from twinrun.protocol.seeds import derive
-from twinrun.protocol.suspect import Weight
 from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource
 from twinrun.twin.callers import blamed_caller, caller
@@ -108,7 +104,7 @@ class PythonRandom(StreamSource):
     weight = Weight(init=8, batch=9, later=7)
     points = (
         *(
-            Point(f"random:{name}", _draw(name), "draws from Python's global stream", ("cause",),
+            Point(f"random:{name}", _draw(name), "draws from Python's global stream",
                   optional=name == "binomialvariate")
             for name in _DRAWS
         ),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from twinrun.protocol.control import Reading, Undo
+from twinrun.protocol import Reading, Undo
 from twinrun.twin.callers import Caller
 from twinrun.twin.pins import Seeding
 from twinrun.twin.session import Session, current

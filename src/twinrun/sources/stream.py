@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, Pair, differs, in_library, is_direct, one
+from twinrun.protocol import Event, Evidence, Source, Suspect, Weight, differs, one
+from twinrun.protocol.evidence import Pair, in_library, is_direct
 from twinrun.protocol.registry import frameworks, sources
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
 
 _TOO_LATE, _HOST_DRAW, _RACE_IN_INPUT, _RACE = "TW106", "TW204", "TW205", "TW403"
 _SHUFFLED = "TW201"

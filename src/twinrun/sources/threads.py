@@ -16,11 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, one
-from twinrun.protocol.intervention import Freeze, Stress
-from twinrun.protocol.point import Point, replacement
-from twinrun.protocol.source import SecondLook, Source
+from twinrun.protocol import Event, Evidence, Freeze, Point, SecondLook, Source, Stress, one, replacement
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Variation, inside
 from twinrun.twin.callers import caller
@@ -144,9 +140,9 @@ class Threads(Source):
     actions = ("start", "omit")
     weight = Weight(init=1, batch=8, later=8)
     points = (
-        Point("threading:Thread.start", _start_thread, "threads that the program starts", ("cause",)),
-        Point("threading:Thread.join", _join_thread, "waiting for a thread that an experiment postpones", ("cause",)),
-        Point("multiprocessing.process:BaseProcess.start", _start_process, "processes that the program starts", ("cause",)),
+        Point("threading:Thread.start", _start_thread, "threads that the program starts"),
+        Point("threading:Thread.join", _join_thread, "waiting for a thread that an experiment postpones"),
+        Point("multiprocessing.process:BaseProcess.start", _start_process, "processes that the program starts"),
     )  # fmt: skip
     variations = (
         Variation(

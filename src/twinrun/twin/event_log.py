@@ -12,8 +12,9 @@ import msgspec
 import xxhash
 from msgspec.structs import replace
 
-from twinrun.protocol.event import Event, Use
-from twinrun.protocol.intervention import ANYWHERE, Freeze
+from twinrun.protocol import Event, Freeze
+from twinrun.protocol.event import Use
+from twinrun.protocol.intervention import ANYWHERE
 from twinrun.twin.callers import Caller
 
 _MOST_EVENTS = 2000

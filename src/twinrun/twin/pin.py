@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from twinrun.errors import CannotPin
 from twinrun.findings.finding import Finding
-from twinrun.protocol.control import ControlState, Undo
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import ControlState, PinRequest, Undo
 from twinrun.protocol.registry import controls, droppable, parse_pin
 from twinrun.twin.callers import user_site
 from twinrun.twin.pinning import apply, pin_now_and_later, watch_seeding

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from twinrun.protocol.control import Control, NotApplied
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Control, NotApplied, PinRequest
 from twinrun.protocol.registry import controls, sources
 from twinrun.twin.imports import when_imported
 from twinrun.twin.refusal import explain_at_exit

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twinrun.findings.finding import Finding
-from twinrun.protocol.control import SetBy, Undo
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import PinRequest, SetBy, Undo
 from twinrun.twin.callers import user_site
 
 

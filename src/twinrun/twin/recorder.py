@@ -17,10 +17,9 @@ from typing import Any
 import msgspec
 
 from twinrun.errors import MissingPoint, TwinrunError
+from twinrun.protocol import Event, Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Trace
-from twinrun.protocol.facts import Facts, Failure
+from twinrun.protocol.facts import Failure
 from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
 from twinrun.protocol.spec import Spec
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
