@@ -14,9 +14,8 @@ import msgspec
 from twinrun.errors import CannotCopy
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
-from twinrun.protocol.event import Event
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Freeze, Intervention, Interventions, of_kind
+from twinrun.protocol import Event, Facts, Freeze, Interventions
+from twinrun.protocol.intervention import Intervention, of_kind
 from twinrun.protocol.registry import source
 
 _MOST_BYTES = 256 << 20

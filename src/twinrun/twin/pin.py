@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 from twinrun.errors import CannotPin
 from twinrun.findings.finding import Finding
-from twinrun.protocol.control import ControlState, Undo
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.registry import controls, parse_pin
+from twinrun.protocol import ControlState, PinRequest, Undo
+from twinrun.protocol.registry import controls, droppable, parse_pin
 from twinrun.twin.callers import user_site
 from twinrun.twin.pinning import apply, pin_now_and_later, watch_seeding
 from twinrun.twin.pins import Pins
@@ -95,12 +94,14 @@ def pinned(
 
 
 def _as_allowed(request: PinRequest) -> tuple[PinRequest, tuple[str, ...]]:
-    """A launch can start again without op determinism when an op refuses it; a running process cannot, so
+    """A launch can start again without a control that the program cannot run with; a running process cannot, so
     there the permission means: leave it off."""
-    if "TW406" not in request.allow:
-        return request, ()
-    reason = "op-determinism: left off, as allow=TW406 permits; `twinrun run` would try it first"
-    return request.without("op-determinism"), (reason,)
+    reasons = []
+    for control in droppable(request):
+        request = request.without(control.name)
+        why = f"left off, as allow={control.refusal} permits; `twinrun run` would try it first"
+        reasons.append(f"{control.name}: {why}")
+    return request, tuple(reasons)
 
 
 def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) -> PinReport:
