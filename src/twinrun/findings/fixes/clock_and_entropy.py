@@ -9,7 +9,7 @@ import libcst as cst
 from twinrun.findings.fixes.changes import SEED, Changes, Draft, argument, replace
 from twinrun.findings.fixes.imports import imported
 from twinrun.findings.fixes.module import Module, Statement, only_statement
-from twinrun.knowledge import Kind, is_kind
+from twinrun.knowledge.functions import Kind, is_kind
 
 
 def constant(module: Module, line: int) -> Draft:

@@ -19,7 +19,7 @@ from twinrun.findings.fixes.changes import (
 )
 from twinrun.findings.fixes.module import Module, require
 from twinrun.findings.fixes.seeding import KERAS
-from twinrun.knowledge import Argument, Kind, Switch, is_kind, known, known_method
+from twinrun.knowledge.functions import Argument, Kind, Switch, is_kind, known, known_method
 
 _UNSEEDED = "tensorflow.random.Generator.from_non_deterministic_state"
 # Functions that run once in a program, as far as their name can tell.

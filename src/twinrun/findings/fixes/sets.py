@@ -35,7 +35,7 @@ def sorted_iteration(module: Module, line: int) -> Draft:
 
 def _sets_in_order(module: Module) -> dict[cst.BaseExpression, bool]:
     """The sets whose elements are taken in their order, and whether those are known to be strings."""
-    from twinrun.source_audit.set_order import Sets
+    from twinrun.knowledge.set_order import Sets
 
     source = module.tree.code
     lines = [line.encode() for line in re.split(r"\r\n|\r|\n", source)]
