@@ -10,15 +10,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
 from typing import Any
 
+from twinrun.environment.capture import installed_framework
 from twinrun.environment.environment import Environment, typed
 from twinrun.environment.numeric_fingerprint import Fingerprint, Probe
 from twinrun.errors import NotComparable
 
-# The framework and the adapter that runs the probes with it.
-PROBERS = {"tensorflow": "twinrun.frameworks.tensorflow.numeric_fingerprint"}
 MOST_CRASHES = 20
 
 
@@ -30,15 +28,15 @@ def take(
     timeout: float = 300.0,
 ) -> Fingerprint:
     """The fingerprint at the thread count in use, or at each of `threads`."""
-    module = next((module for name, module in PROBERS.items() if find_spec(name) is not None), None)
-    if module is None:
+    framework = installed_framework()
+    if framework is None or not framework.prober:
         raise NotComparable(
             "no framework is installed, so there is nothing to take a fingerprint of",
             hint="pip install tensorflow",
         )
     variables = {"TF_CPP_MIN_LOG_LEVEL": "3", **(os.environ if environment is None else environment)}
     taken = [
-        _take_one(module, {"threads": count, "determinism": determinism}, variables, timeout)
+        _take_one(framework.prober, {"threads": count, "determinism": determinism}, variables, timeout)
         for count in threads or (0,)
     ]
     if len(taken) == 1:
