@@ -43,7 +43,7 @@ def listing() -> Iterator[str]:
         yield f"{family}  {title}"
         for entry in all_entries():
             if entry.family_code == family:
-                yield f"  {entry.code}  {entry.name:<{width}}  {_plain(entry.summary)}"
+                yield f"  {entry.code}  {entry.name:<{width}}  {_plain(entry.listed_summary)}"
         yield ""
     yield "`twinrun explain CODE` shows the page of one."
 
@@ -55,6 +55,7 @@ def _as_json(entry: Entry) -> dict[str, Any]:
         "family": entry.family,
         "summary": _plain(entry.summary),
         "advice": entry.advice,
+        "emitted": entry.emitted,
     }
 
 

@@ -36,6 +36,11 @@ class Difference(Struct, frozen=True):
     first_values: tuple[str, str] | None = None
     note: str | None = None
 
+    def __post_init__(self) -> None:
+        measured = (self.differing, self.differing_count, self.size)
+        if None in measured and measured != (None, None, None):
+            raise ValueError("differing, differing_count and size belong together")
+
     @property
     def judged(self) -> bool:
         return self.phase not in EVIDENCE

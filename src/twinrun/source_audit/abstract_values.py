@@ -51,6 +51,11 @@ class Value:
         """What is known of the elements of a collection."""
         return [*(self.items or ()), *([self.element] if self.element is not None else ())]
 
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it is a number, or a collection of numbers."""
+        return self.numeric or (bool(self.members) and all(member.numeric for member in self.members))
+
     def attribute(self, name: Any) -> Value | None:
         return self.attributes.get(name) if self.attributes else None
 

@@ -11,8 +11,7 @@ from twinrun.source_audit import function_calls, operators, scopes
 from twinrun.source_audit.abstract_values import MISSING, Arguments, Value, constant, join, plain, total
 from twinrun.source_audit.containers import at, element_of, spill, store
 from twinrun.source_audit.definitions import Class, Function, FunctionNode
-from twinrun.source_audit.marks import ELEMENT, NONE, VALUE, as_value, by_position, with_mode
-from twinrun.source_audit.rules.outside_world import set_iterated
+from twinrun.source_audit.marks import ELEMENT, NONE, VALUE, as_value, by_position
 from twinrun.source_audit.state import Frame
 
 # Facts about a value's form, not its content: they do not vary when the content does.
@@ -22,7 +21,7 @@ _FORM = frozenset({"shape", "dtype", "ndim", "itemsize", "rank", "element_spec"}
 def evaluate(frame: Frame, node: ast.expr) -> Value:
     """The value of an expression."""
     frame.state.work += 1
-    handler = _EXPRESSIONS.get(type(node))
+    handler = _EXPRESSIONS.get(type(node)) or operators.EXPRESSIONS.get(type(node))
     return handler(frame, node) if handler is not None else plain()
 
 
@@ -39,7 +38,13 @@ def iterate(frame: Frame, node: ast.AST, iterable: Value) -> Value:
         iterable = join(_own_elements(frame, node, each) for each in iterable.each())
     if any(each.kind == "dataset" for each in iterable.each()):
         frame.state.iterated.update(origin for origin, mode in iterable.marks if mode != VALUE)
-    return element_of(iterable).marked(with_mode(set_iterated(frame, node, iterable), ELEMENT))
+    element = element_of(iterable)
+    # Numbers hash to themselves: a set of them has the same order in every process.
+    unordered = any(each.kind == "set" and not each.is_numeric for each in iterable.each())
+    if frame.state.hash_seed_works or not unordered:
+        return element
+    what = ast.unparse(node)[:60] if isinstance(node, ast.expr) else ""
+    return element.marked(frozenset({(frame.state.origin("TW301", frame, node, what), ELEMENT)}))
 
 
 def _own_elements(frame: Frame, node: ast.AST, value: Value) -> Value:
@@ -254,5 +259,4 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[[Frame, Any], Value]] = {
     ast.Await: lambda frame, node: evaluate(frame, node.value),
     ast.Starred: lambda frame, node: evaluate(frame, node.value),
     ast.Lambda: function_value,
-    **operators.EXPRESSIONS,
 }

@@ -12,6 +12,7 @@ from twinrun.source_audit.definitions import Class, Function
 from twinrun.source_audit.marks import NONE
 from twinrun.source_audit.program_files import Module, Problem, Sources
 from twinrun.source_audit.relevance import may_bring_in, names_that_vary
+from twinrun.source_audit.rules import dispatch
 from twinrun.source_audit.state import LIBRARY_BUDGET, Frame, State
 
 _ROUNDS = 4
@@ -20,7 +21,7 @@ _ROUNDS = 4
 
 def follow_program(sources: Sources, entry: Module, arguments: tuple[str, ...] | None = None) -> State:
     """Execute a script from its first statement to its last, in the order Python would."""
-    state = State(sources, sources.roots(entry), entry=entry, arguments=arguments)
+    state = State(dispatch, sources, sources.roots(entry), entry=entry, arguments=arguments)
     with _failures_reported(state, entry):
         frame = scopes.module_frame(state, entry)
         for _ in range(_ROUNDS):
@@ -37,7 +38,7 @@ def follow_library(sources: Sources, module: Module, state: State | None = None)
 
     Streams may have been seeded by the caller, so only what is wrong whoever calls it can be found.
     """
-    state = state or State(sources, sources.roots(module), library=True)
+    state = state or State(dispatch, sources, sources.roots(module), library=True)
     state.roots = sources.roots(module)
     state.limit = state.work + LIBRARY_BUDGET
     with _failures_reported(state, module):

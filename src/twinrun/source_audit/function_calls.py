@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from twinrun.source_audit import expressions, outgoing_call, statements
+from twinrun.source_audit import expressions, statements
 from twinrun.source_audit.abstract_values import Arguments, Value, join, plain, total, unknown_argument
 from twinrun.source_audit.definitions import Class, Function
 from twinrun.source_audit.marks import NONE, Marks
-from twinrun.source_audit.rules import dispatch
 from twinrun.source_audit.state import Frame
 
 _ENTRIES = 16
@@ -58,12 +56,7 @@ def call_value(frame: Frame, node: ast.AST, callee: Value, given: Arguments) -> 
         return call_value(frame, node, inner, merged)
     if not isinstance(node, ast.Call):
         return plain(callee.marks | given.marks)
-    path = callee.path
-    if callee.kind == "external":
-        return dispatch.call_external(outgoing_call.Call(frame, node, path, given))
-    if callee.kind == "member":
-        return dispatch.call_method(outgoing_call.Call(frame, node, path, given, callee.bound or plain()))
-    return dispatch.call_object(outgoing_call.Call(frame, node, path, given, callee))
+    return frame.state.rules.call(frame, node, callee, given)
 
 
 # -- the program's own functions ----------------------------------------------------------------------
@@ -149,21 +142,6 @@ def unknown_arguments(function: Function, *, bound: bool, marks: Marks = NONE) -
     arguments = function.node.args
     names = [*arguments.posonlyargs, *arguments.args][bound:] + arguments.kwonlyargs
     return Arguments(keywords={parameter.arg: unknown_argument(marks) for parameter in names})
-
-
-def enter_escaping(call: outgoing_call.Call, values: Iterable[Value], depth: int = 3) -> Marks:
-    """Functions that are passed to a library may be called by it: follow each, and return the marks of their results."""
-    marks: Marks = NONE
-    given = call.marks
-    for value in values:
-        for each in value.each():
-            if each.kind == "function" and id(each.ref.node) not in call.state.active:
-                marks |= total(call.enter_unknown(each, given))
-            elif each.kind == "partial":
-                marks |= enter_escaping(call, [each.ref[0]], depth)
-            elif each.kind in ("list", "tuple") and each.items and depth:
-                marks |= enter_escaping(call, each.items, depth - 1)
-    return marks
 
 
 # -- the program's own classes ------------------------------------------------------------------------

@@ -143,9 +143,20 @@ class Call:
         """Follow a function that somebody else calls, with arguments that carry these marks."""
         return function_calls.enter_unknown(self.frame, self.node, callee, marks)
 
-    def escaping(self, values: Iterable[Value] | None = None) -> Marks:
+    def escaping(self, values: Iterable[Value] | None = None, depth: int = 3) -> Marks:
         """The marks of the results of the functions among the arguments, which the callee may call."""
-        return function_calls.enter_escaping(self, self.everything if values is None else values)
+        marks: Marks = NONE
+        given = self.marks
+        for each in (
+            each for value in (self.everything if values is None else values) for each in value.each()
+        ):
+            if each.kind == "function" and id(each.ref.node) not in self.state.active:
+                marks |= total(self.enter_unknown(each, given))
+            elif each.kind == "partial":
+                marks |= self.escaping([each.ref[0]], depth)
+            elif each.kind in ("list", "tuple") and each.items and depth:
+                marks |= self.escaping(each.items, depth - 1)
+        return marks
 
 
 Handler = Callable[[Call], Value | None]

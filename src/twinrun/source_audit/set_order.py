@@ -182,16 +182,18 @@ class Sets:
 
     # -- what it holds --------------------------------------------------------------------------------
 
-    def holds_text(self, node: ast.expr) -> bool:
-        """Whether every element of a set is known to be a string, so that they can be sorted."""
+    def holds_text(self, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether every element of a set is known to be a string, so that they can be sorted; `seen` are the
+        names on the way to it, for sets that are made from themselves."""
         if isinstance(node, ast.Name):
-            return all(self.holds_text(value) for value in self.values_of(node)) and not self._grows(node)
+            values = [] if node.id in seen else self.values_of(node)
+            return all(self.holds_text(each, seen | {node.id}) for each in values) and not self._grows(node)
         if isinstance(node, ast.Set):
             return all(map(_is_literal_text, node.elts))
         if isinstance(node, ast.SetComp):
             return _is_text(node.elt)
         if isinstance(node, ast.BinOp):
-            return self.holds_text(node.left) and self.holds_text(node.right)
+            return self.holds_text(node.left, seen) and self.holds_text(node.right, seen)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
             return _are_words(node.args[0])
         return False

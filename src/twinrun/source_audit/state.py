@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from twinrun.knowledge import NUMPY, PYTHON, STREAMS, TENSORFLOW
-from twinrun.source_audit.abstract_values import Value
+from twinrun.source_audit.abstract_values import Arguments, Value
 from twinrun.source_audit.marks import (
     NONE,
     VALUE,
@@ -110,10 +110,19 @@ class Frame:
     yielded: list[Value] = field(default_factory=list)
 
 
+class Rules(Protocol):
+    """What calls into other libraries, and assignments to their objects, do. `rules.dispatch` implements it."""
+
+    def call(self, frame: Frame, node: ast.Call, callee: Value, given: Arguments) -> Value: ...
+
+    def assigned(self, frame: Frame, target: ast.expr, value: Value, node: ast.stmt) -> None: ...
+
+
 @dataclass(eq=False)
 class State:
     """One program (or, with `library`, a set of files that others call) being followed."""
 
+    rules: Rules
     sources: Sources
     roots: Roots
     library: bool = False

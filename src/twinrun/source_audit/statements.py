@@ -14,8 +14,6 @@ from twinrun.source_audit.abstract_values import Value, join, plain, total
 from twinrun.source_audit.containers import element_of, store
 from twinrun.source_audit.definitions import Class, Function
 from twinrun.source_audit.marks import ELEMENT, NONE, Marks, as_collection, without_order
-from twinrun.source_audit.rules.datasets import options_assigned
-from twinrun.source_audit.rules.outside_world import environment_assigned
 from twinrun.source_audit.state import Frame, Seeding, UnorderedLoop
 
 Names = dict[str, Value]
@@ -167,8 +165,7 @@ def _assignment(frame: Frame, node: ast.Assign | ast.AnnAssign) -> None:
         return
     value = expressions.evaluate(frame, node.value)
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        environment_assigned(frame, target, node)
-        options_assigned(frame, target, value, node)
+        frame.state.rules.assigned(frame, target, value, node)
         if isinstance(target, ast.Attribute) and target.attr in ("learning_rate", "lr"):
             frame.state.reach(total(value), frame, node, "the learning rate")
         expressions.assign(frame, target, value)

@@ -33,7 +33,7 @@ def generator(module: Module, line: int) -> Draft:
     again = next((reason for call in found if (reason := _made_again(module, call))), None)
     note = "give the generator a seed"
     if again:
-        note += f"; {again}, so that it would start over each time: better make it once, outside"
+        note += f"; {again}, so it would start over each time: better create it once, outside"
     return Draft(sum(found.values(), ()), note, safe=again is None)
 
 

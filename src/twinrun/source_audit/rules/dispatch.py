@@ -5,10 +5,12 @@ A call that no rule knows hands on the marks of its arguments, and may call the 
 
 from __future__ import annotations
 
+import ast
+from dataclasses import replace
 from functools import lru_cache
 
 from twinrun.knowledge import REDUCES, SEEDS_EVERYTHING, SORTS, Kind, known, last, root
-from twinrun.source_audit.abstract_values import Value, join, plain, total
+from twinrun.source_audit.abstract_values import Arguments, Value, join, plain, total
 from twinrun.source_audit.marks import Marks, without_order
 from twinrun.source_audit.outgoing_call import Call, Handler
 from twinrun.source_audit.rules import (
@@ -23,6 +25,7 @@ from twinrun.source_audit.rules import (
     threads,
     training,
 )
+from twinrun.source_audit.state import Frame
 
 _FAMILIES = (
     python_builtins,
@@ -69,7 +72,22 @@ def _handlers(path: str) -> list[Handler]:
     return [handler for handler in found if handler is not None]
 
 
-def call_external(call: Call) -> Value:
+def call(frame: Frame, node: ast.Call, callee: Value, given: Arguments) -> Value:
+    """A function, method or object that is not the program's own is called."""
+    if callee.kind == "external":
+        return _call_external(Call(frame, node, callee.path, given))
+    if callee.kind == "member":
+        return _call_method(Call(frame, node, callee.path, given, callee.bound or plain()))
+    return _call_object(Call(frame, node, callee.path, given, callee))
+
+
+def assigned(frame: Frame, target: ast.expr, value: Value, node: ast.stmt) -> None:
+    """Something is assigned that may matter beyond the program: a variable of the environment, an option."""
+    outside_world.environment_assigned(frame, target, node)
+    datasets.options_assigned(frame, target, value, node)
+
+
+def _call_external(call: Call) -> Value:
     """A function of another library is called."""
     for handler in _handlers(call.path):
         answer = handler(call)
@@ -107,19 +125,10 @@ def _shortened(path: str) -> str:
     return path if len(path) < 120 else path[:100]
 
 
-def call_method(call: Call) -> Value:
-    """A method of a value is called."""
-    receiver = call.receiver
-    if receiver.alternatives:
-        results = []
-        for call.receiver in receiver.alternatives:
-            results.append(_call_method(call))
-        return join(results)
-    return _call_method(call)
-
-
 def _call_method(call: Call) -> Value:
     receiver = call.receiver
+    if receiver.alternatives:
+        return join([_call_method(replace(call, receiver=each)) for each in receiver.alternatives])
     if call.path == "sort":
         outside_world.sorted_in_place(receiver)
         return plain()
@@ -169,7 +178,7 @@ def _unknown_method(call: Call) -> Value:
     return Value("object" if path else "plain", marks, path=path, numeric=receiver.numeric)
 
 
-def call_object(call: Call) -> Value:
+def _call_object(call: Call) -> Value:
     """A value is called: a layer, a model, an instance with `__call__`, or something unknown."""
     receiver = call.receiver
     if receiver.kind == "instance":
