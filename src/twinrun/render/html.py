@@ -3,19 +3,15 @@ a program or a recording escaped."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twinrun import __version__
 from twinrun.recording.frame import EVIDENCE, PHASES
 from twinrun.render.chart import growth_chart
 from twinrun.render.excerpt import excerpt
-from twinrun.render.text import appeared, headline, printable
+from twinrun.render.templates import render
+from twinrun.render.text import appeared, headline
 from twinrun.result import CheckResult
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 # What each phase holds, for readers who are new to the words.
 _MEANING = {
@@ -33,44 +29,22 @@ _MEANING = {
 
 def as_html(result: CheckResult) -> str:
     first = result.first_difference or result.first_bit_difference
-    view = {
-        "result": result,
-        "headline": headline(result),
-        "first": first,
-        "phases": [phase for phase in PHASES if phase not in EVIDENCE],
-        "meaning": _MEANING,
-        "appeared": appeared(first) if first and first.span > 1 else "",
-        "chart": growth_chart(result.growth),
-        "growth": [row for row in result.growth if row.max_abs is not None],
-        "excerpt": excerpt,
-        "controls": _controls(result.controls),
-        "environment": result.environment,
-        "summary": _summary(result),
-        "version": __version__,
-    }
-    text: str = _templates().get_template("report.html.j2").render(view)
-    return text
-
-
-@lru_cache(maxsize=1)
-def _templates() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
+    return render(
+        "report.html.j2",
+        result=result,
+        headline=headline(result),
+        first=first,
+        phases=[phase for phase in PHASES if phase not in EVIDENCE],
+        meaning=_MEANING,
+        appeared=appeared(first) if first and first.span > 1 else "",
+        chart=growth_chart(result.growth),
+        growth=[row for row in result.growth if row.max_abs is not None],
+        excerpt=excerpt,
+        controls=_controls(result.controls),
+        environment=result.environment,
+        summary=_summary(result),
+        version=__version__,
     )
-    templates.filters["plain"] = _plain
-    return templates
-
-
-def _shown(value: Any) -> Any:
-    """Every value on its way into the page. Control characters are shown, never passed on."""
-    return printable(value) if type(value) is str else value
 
 
 def _summary(result: CheckResult) -> dict[str, str]:
@@ -89,7 +63,9 @@ def _summary(result: CheckResult) -> dict[str, str]:
 
 def _controls(controls: dict[str, Any]) -> list[dict[str, Any]]:
     """Those that the program uses, in the fields that the page has for them; those that do not hold come first."""
-    entries = {name: entry if isinstance(entry, dict) else {"state": entry} for name, entry in controls.items()}
+    entries = {
+        name: entry if isinstance(entry, dict) else {"state": entry} for name, entry in controls.items()
+    }
     rows = [
         {
             "name": name,
@@ -103,13 +79,3 @@ def _controls(controls: dict[str, Any]) -> list[dict[str, Any]]:
         if entry.get("used", True)
     ]
     return sorted(rows, key=lambda row: bool(row["ok"]))
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items())
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_plain(inner) for inner in value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "none" if value is None else str(value)
