@@ -11,7 +11,7 @@ from twinrun.errors import NotComparable, UsageError
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
 from twinrun.pipelines import stream_fingerprint
-from twinrun.pipelines.audit_tables import finding_lines
+from twinrun.pipelines.audit_report import finding_lines
 from twinrun.pipelines.autograph import unconverted
 from twinrun.pipelines.data_audit import audit_dataset
 from twinrun.pipelines.make_repeatable import made_by_us
