@@ -164,7 +164,7 @@ class Round:
         return self._result(UNDECIDED if judge.unmeasured else DIVERGES, judge, judge.unmeasured)
 
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
-        """Every twin came to its end, and no difference that counts was seen."""
+        """Every twin has ended, and no difference that counts was seen."""
         if judge.frames == 0:
             return self._result(UNDECIDED, judge, _nothing_seen(twins))
         if any(twin.end is None for twin in twins):

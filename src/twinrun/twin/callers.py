@@ -1,5 +1,5 @@
-"""Whose line is it? The user's own call sites, told apart from libraries and from Twinrun itself, and the line to blame
-for what a library does on the user's behalf."""
+"""Which line of the user's led here? Tells the user's own code from libraries and from Twinrun itself, and finds the line
+to blame for what a library does on the user's behalf."""
 
 from __future__ import annotations
 
