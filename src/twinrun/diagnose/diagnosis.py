@@ -36,12 +36,10 @@ def check_and_diagnose(
             return result
         # What differed only one after the other, or in a stress run, is looked for under the same conditions.
         options = _under(options, result.conditions)
-        folder = (
-            Path(result.recordings[0]).parent / "experiments" if result.recordings else Path("experiments")
-        )
+        place = Path(result.recordings[0]).parent if result.recordings else Path()
         plain = replace(options, runs=2, detail=False, folder=None, experiment=True)
         steps = evidence.first.step + MARGIN
-        lab = Laboratory(plain, screen, budget or BUDGET, folder, evidence.code, steps)
+        lab = Laboratory(plain, screen, budget or BUDGET, place / "experiments", evidence.code, steps)
         return _diagnose(lab, result, evidence)
     finally:
         screen.close()
