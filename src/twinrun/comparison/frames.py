@@ -50,7 +50,7 @@ class Difference(Distance, frozen=True):
 
     @property
     def uneven(self) -> bool:
-        """One twin has come to its end, and the one that this names has not."""
+        """One twin has ended, and the one that this names has not."""
         return self.tensor == STEP_COUNT and self.only_in is not None
 
     def measured(self, found: Distance | None) -> Difference:

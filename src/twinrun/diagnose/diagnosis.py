@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from twinrun.diagnose.evidence_of import code_of, evidence_of
 from twinrun.diagnose.experiments import MARGIN, Laboratory
 from twinrun.diagnose.search import Search
 from twinrun.diagnose.suspects import suspects
 from twinrun.diagnose.variations import blame_variations
 from twinrun.findings.finding import Finding
-from twinrun.launch.check import observe_check
+from twinrun.launch.check import Observed, observe_check
 from twinrun.launch.options import CheckOptions, Screen
+from twinrun.launch.program import Program
 from twinrun.protocol import Evidence, Stress, Vary
+from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import without
 from twinrun.result import DIVERGES, CheckResult, Conditions
+from twinrun.source_audit.program_source import ProgramSource, find_script
 
 BUDGET = 120.0
 
@@ -29,20 +31,25 @@ def check_and_diagnose(
         result = observed.result
         if result.verdict != DIVERGES:
             return result
-        evidence = evidence_of(observed, code_of(options.program, observed))
+        evidence = observed.evidence(_code_of(options.program, observed))
         if evidence is None:
             return result
         # What differed only one after the other, or in a stress run, is looked for under the same conditions.
         options = _under(options, result.conditions)
-        folder = (
-            Path(result.recordings[0]).parent / "experiments" if result.recordings else Path("experiments")
-        )
+        place = Path(result.recordings[0]).parent if result.recordings else Path()
         plain = replace(options, runs=2, detail=False, folder=None, experiment=True)
         steps = evidence.first.step + MARGIN
-        lab = Laboratory(plain, screen, budget or BUDGET, folder, evidence.code, steps)
+        lab = Laboratory(plain, screen, budget or BUDGET, place / "experiments", evidence.code, steps)
         return _diagnose(lab, result, evidence)
     finally:
         screen.close()
+
+
+def _code_of(program: Program, observed: Observed) -> Code:
+    """The program's own source, and the files that its events name."""
+    files = {event.file for facts in observed.facts for event in facts.events}
+    script = find_script(program.target, module=program.module)
+    return ProgramSource(script, program.arguments, program.module, files)
 
 
 def _diagnose(lab: Laboratory, result: CheckResult, evidence: Evidence) -> CheckResult:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from twinrun.diagnose.evidence_of import evidence_of
 from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotCopy
 from twinrun.launch.check import observe_check
@@ -115,7 +114,7 @@ class Laboratory:
             shutil.rmtree(place, ignore_errors=True)
         seconds = time.monotonic() - started
         self.longest = max(self.longest, seconds)
-        trial = Trial(what, observed.result, seconds, evidence_of(observed, self.code), command(options))
+        trial = Trial(what, observed.result, seconds, observed.evidence(self.code), command(options))
         self.trials.append(trial)
         return trial
 

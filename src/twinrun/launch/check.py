@@ -10,7 +10,8 @@ from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import without_refused
 from twinrun.launch.round import Round
 from twinrun.launch.second_looks import one_after_the_other, stress_run
-from twinrun.protocol import Facts, Trace
+from twinrun.protocol import Evidence, Facts, Trace
+from twinrun.protocol.evidence import Code, side_by_side
 from twinrun.result import CheckResult
 
 
@@ -21,6 +22,17 @@ class Observed:
     result: CheckResult
     facts: tuple[Facts, ...] = ()
     traces: tuple[Trace, ...] = ()
+
+    def evidence(self, code: Code) -> Evidence | None:
+        """None when the result does not say where the twins part."""
+        first = self.result.first_difference
+        if first is None:
+            return None
+        logs = [facts.events for facts in self.facts if facts.events]
+        pairs = side_by_side(logs[0], logs[-1]) if len(logs) > 1 else ()
+        streams = tuple(row.stream for row in self.result.streams)
+        traces = (self.traces[0], self.traces[-1]) if len(self.traces) > 1 else None
+        return Evidence(first, pairs, streams, traces, code)
 
 
 def run_check(options: CheckOptions, screen: Screen | None = None) -> CheckResult:

@@ -146,7 +146,7 @@ def measure(options: CostOptions, say: Callable[[str], None] = lambda _: None) -
         rounds.append(Round())
         plain, used = run(PLAIN)
         rounds[-1].plain.append(plain)
-        if names is None:  # the first run tells which controls matter here
+        if names is None:  # the first run shows which controls are used
             asked = {control.name for control in wanted_controls(options.request)}
             names = tuple(name for name in control_names() if name in used & asked)
             unused = tuple(name for name in control_names() if name not in names)

@@ -51,13 +51,7 @@ class Examination(
 def examine_machine(request: PinRequest | None) -> Examination:
     """A bare process: what a program that sets nothing itself would start with."""
     result, found = _run_bare(request)
-    return Examination(
-        "a bare process of this machine",
-        result.facts.controls,
-        notes=tuple(found.notes),
-        versions=_versions(result.facts.environment),
-        request=request,
-    )
+    return _examined("a bare process of this machine", result, request, notes=tuple(found.notes))
 
 
 def examine_program(
@@ -68,14 +62,8 @@ def examine_program(
         result = _run(program, request, folder, timeout)
     when = "after its first training step" if result.steps else "at its end: it made no training step"
     failure = [result.reason] if result.exit_code and result.reason else []
-    return Examination(
-        f"{program}, {when}",
-        result.facts.controls,
-        program=str(program),
-        notes=(*failure, *result.facts.notes),
-        versions=_versions(result.facts.environment),
-        request=request,
-    )
+    notes = (*failure, *result.facts.notes)
+    return _examined(f"{program}, {when}", result, request, notes=notes, program=str(program))
 
 
 def examine_patches() -> list[Row]:
@@ -104,8 +92,9 @@ def _run(
     return result
 
 
-def _versions(environment: dict[str, Any]) -> dict[str, str]:
-    packages = environment.get("packages", {})
+def _examined(subject: str, result: RunResult, request: PinRequest | None, **more: Any) -> Examination:
+    packages = result.facts.environment.get("packages", {})
     names = [name for framework in frameworks() for name in framework.packages]
     spellings = [spelling for name in names for spelling in (name, name.replace("_", "-"))]
-    return {name: str(packages[name]) for name in spellings if name in packages}
+    versions = {name: str(packages[name]) for name in spellings if name in packages}
+    return Examination(subject, result.facts.controls, versions=versions, request=request, **more)

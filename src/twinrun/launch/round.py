@@ -20,7 +20,6 @@ from twinrun.launch.lockstep import Look, Outcome, advance
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.recorded_twin import RecordedTwin
-from twinrun.launch.stdin import StdinCopy
 from twinrun.launch.twin_process import Twin, ending, not_instrumented
 from twinrun.protocol import Facts, Trace
 from twinrun.protocol.messages import AskTrace
@@ -36,7 +35,6 @@ class Round:
         self.names = [_letter(number) for number in range(options.runs)]
         self.facts: list[Facts] = []
         self.traces: list[Trace] = []  # of the twins held at their first difference, where ops are traced
-        self.stdin = StdinCopy.shared()
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
@@ -65,8 +63,8 @@ class Round:
         if self._copies is not None:
             program, setup = self._copies.start(name, program, setup)
         return Twin(
-            name, program, self.folder / name, stdin=self.stdin, setup=setup, steps=options.steps,
-            events=options.events, tracing=options.tracing, **{"detail": options.detail, **settings},
+            name, program, self.folder / name, setup, steps=options.steps, events=options.events,
+            tracing=options.tracing, **{"detail": options.detail, **settings},
         )  # fmt: skip
 
     def _facts_of(self, twins: list[Twin]) -> list[Facts]:
@@ -164,7 +162,7 @@ class Round:
         return self._result(UNDECIDED if judge.unmeasured else DIVERGES, judge, judge.unmeasured)
 
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
-        """Every twin came to its end, and no difference that counts was seen."""
+        """Every twin has ended, and no difference that counts was seen."""
         if judge.frames == 0:
             return self._result(UNDECIDED, judge, _nothing_seen(twins))
         if any(twin.end is None for twin in twins):

@@ -19,7 +19,6 @@ from twinrun.launch.lockstep import advance
 from twinrun.launch.options import Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing, without_refused
 from twinrun.launch.program import Program
-from twinrun.launch.stdin import StdinCopy
 from twinrun.launch.twin_process import Twin, ending, not_instrumented
 from twinrun.protocol import Facts, Intervened, Interventions
 from twinrun.recording.frame import Frame
@@ -87,7 +86,7 @@ def run_once(options: RunOptions, screen: Screen | None = None, on_frame: OnFram
 def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | None) -> RunResult:
     started = time.monotonic()
     twin = Twin(
-        "A", options.program, folder / "A", stdin=StdinCopy.shared(), setup=setup_for(1, options.interventions),
+        "A", options.program, folder / "A", setup_for(1, options.interventions),
         lockstep=on_frame is not None, steps=options.steps, detail=options.detail, keep_values=options.keep_values,
         events=options.audit_until is None, audit_until=options.audit_until,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from twinrun.protocol import Facts, SecondLook, Stress
 from twinrun.protocol.registry import frameworks, sources
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Conditions
 
-# Exceptions that speak of a file, a port, a device, memory, or a file half written, with all that derive from them
+# Exceptions about a file, a port, a device, memory, or a file half written, with all that derive from them
 # (FileExistsError, BlockingIOError, …). Frameworks add their own.
 _RESOURCE_ERRORS = {"OSError", "MemoryError", "EOFError", "BadZipFile", "UnpicklingError", "JSONDecodeError"}
 _RESOURCE_TEXT = re.compile(

@@ -35,16 +35,7 @@ from twinrun.twin.reexec import entrance
 class Twin:
     """Started at once; `frames` fills as it is pumped; always `kill`ed in the end."""
 
-    def __init__(
-        self,
-        name: str,
-        program: Program,
-        folder: Path,
-        *,
-        stdin: StdinCopy | None = None,
-        setup: Setup | None = None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, name: str, program: Program, folder: Path, setup: Setup, **settings: Any) -> None:
         """`settings` are fields of the Spec."""
         self.name = name
         self.folder = folder
@@ -55,7 +46,6 @@ class Twin:
         self.trouble: Trouble | None = None
         self.end: End | None = None
         self.closed = False
-        setup = setup or Setup()
         self.channel, theirs = wire.pair()
         lifeline, self._lifeline = os.pipe()
         spec = Spec(
@@ -63,6 +53,8 @@ class Twin:
             pythonpath=os.environ.get("PYTHONPATH"), interventions=setup.interventions, varied=setup.varied, **settings,
         )  # fmt: skip
         self._waits = spec.lockstep
+        # Not for an audit, which may run in a shell loop that reads its list from there.
+        stdin = StdinCopy.shared() if spec.audit_until is None else None
         spec_file = folder / "spec.json"
         try:
             folder.mkdir(parents=True)

@@ -34,6 +34,9 @@ class Freeze(msgspec.Struct, frozen=True, tag="freeze"):
     def covers(self, source: str, action: str) -> bool:
         return self.source == source and self.action in ("", action)
 
+    def holds_at(self, file: str, line: int) -> bool:
+        return self.file in (ANYWHERE, file) and self.line in (None, line)
+
     def __str__(self) -> str:
         """As written after `--freeze`."""
         name = f"{self.source}.{self.action}" if self.action else self.source

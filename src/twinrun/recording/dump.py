@@ -24,9 +24,7 @@ def write_dump(path: Path, tensors: Mapping[Key, np.ndarray]) -> None:
         {"phase": phase, "name": name, "dtype": str(array.dtype), "shape": array.shape}
         for (phase, name), array in tensors.items()
     ]
-    arrays = {
-        str(number): _as_plain(np.ascontiguousarray(array)) for number, array in enumerate(tensors.values())
-    }
+    arrays = {str(number): _as_plain(array) for number, array in enumerate(tensors.values())}
     save_file(arrays, str(path), metadata={"tensors": json.dumps(directory)})
 
 
@@ -35,13 +33,11 @@ def read_dump(path: Path) -> dict[Key, np.ndarray]:
 
     try:
         with safe_open(str(path), framework="numpy") as file:
-            directory = json.loads(file.metadata()["tensors"])
-            return {
-                (item["phase"], item["name"]): _from_plain(
-                    file.get_tensor(str(number)), item["dtype"], item["shape"]
-                )
-                for number, item in enumerate(directory)
-            }
+            tensors = {}
+            for number, item in enumerate(json.loads(file.metadata()["tensors"])):
+                array = file.get_tensor(str(number))
+                tensors[item["phase"], item["name"]] = _from_plain(array, item["dtype"], item["shape"])
+            return tensors
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadRecording(f"the tensor dump {path} cannot be read: {problem}") from None
     except Exception as problem:  # safetensors raises its own error type from Rust
@@ -49,6 +45,7 @@ def read_dump(path: Path) -> dict[Key, np.ndarray]:
 
 
 def _as_plain(array: np.ndarray) -> np.ndarray:
+    array = np.ascontiguousarray(array)
     if str(array.dtype) in _NATIVE:
         return array
     if array.dtype.kind in "OSU":  # strings: their bytes, one after the other, as JSON would lose some

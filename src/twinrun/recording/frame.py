@@ -25,7 +25,7 @@ PHASES = (
 # Seen and kept as evidence, not judged: a stream that differs and never reaches training is no divergence, and one
 # that does reach it shows in the phases that are judged.
 EVIDENCE = frozenset({"seed", "draw"})
-MOST_LAYOUTS = 1024  # that are kept at hand: a program that makes a variable at every step has very many
+MOST_LAYOUTS = 1024  # that are cached: a program that makes a variable at every step has very many
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
 
 

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,29 +38,25 @@ class Writer:
         self._next_layout = 0
         self._chain = bytes(8)
         self._count = 0
-        try:
+        with _writing(self._path):
             self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
             # The kernel keeps what was written when the process is killed; only a power cut could lose it.
             self._db.execute("PRAGMA synchronous=OFF")
             self._db.executescript(_TABLES)
             self._db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
-        except sqlite3.Error as problem:
-            raise _cannot_write(self._path, problem) from None
 
     def write(self, frame: Frame) -> None:
         rollup = frame.rollup()
         roll = b"".join(digest for _, digest in rollup)
         self._chain = chain(self._chain, frame.step, frame.span, rollup)
         whole = frame.digests if self._detail or self._count < WHOLE_FRAMES else None
-        row = (
-            self._count, frame.step, frame.span, self._layout(frame.layout), roll, self._chain, whole,
-            pack_values(frame.values), frame.seconds,
-        )  # fmt: skip
-        try:
+        with _writing(self._path):
+            row = (
+                self._count, frame.step, frame.span, self._layout(frame.layout), roll, self._chain, whole,
+                pack_values(frame.values), frame.seconds,
+            )  # fmt: skip
             self._db.execute("INSERT INTO frames VALUES (?,?,?,?,?,?,?,?,?)", row)
-        except sqlite3.Error as problem:
-            raise _cannot_write(self._path, problem) from None
         self._count += 1
 
     def _layout(self, layout: Layout) -> int:
@@ -77,11 +74,9 @@ class Writer:
 
     def close(self) -> None:
         """Fold the write-ahead log into the one file, so that the folder can be copied as it is."""
-        try:
+        with _writing(self._path):
             self._db.execute("PRAGMA journal_mode=DELETE")
             self._db.close()
-        except sqlite3.Error as problem:
-            raise _cannot_write(self._path, problem) from None
 
 
 def chain(before: bytes, step: int, span: int, rollup: tuple[tuple[str, bytes], ...]) -> bytes:
@@ -230,8 +225,12 @@ def _is_cut(path: Path) -> bool:
     return bool(path.stat().st_size < (65536 if size == 1 else size) * pages)
 
 
-def _cannot_write(path: Path, problem: sqlite3.Error) -> CannotWrite:
-    return CannotWrite(
-        f"the recording {path} cannot be written: {problem}",
-        hint="free some room, or choose another place with --dir",
-    )
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as problem:
+        raise CannotWrite(
+            f"the recording {path} cannot be written: {problem}",
+            hint="free some room, or choose another place with --dir",
+        ) from None

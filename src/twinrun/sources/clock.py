@@ -19,12 +19,8 @@ NAME = "clock"
 # Another year, month, day of the month and of the week, hour, minute, second, and fraction of a second.
 AHEAD = datetime.timedelta(days=397, hours=1, minutes=1, seconds=1.25)
 _FROZEN_TIME, _FROZEN_COUNTER = 1_600_000_000.0, 1000.0
-_COUNTERS = (
-    "perf_counter",
-    "monotonic",
-    "perf_counter_ns",
-    "monotonic_ns",
-)  # measure, and tell no time of day
+# They measure, and do not tell the time of day.
+_COUNTERS = ("perf_counter", "monotonic", "perf_counter_ns", "monotonic_ns")
 _now, _localtime = time.time, time.localtime
 
 # What a function answers for a moment: takes the original (or the class that it is called on), the moment, and the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import xxhash
 
@@ -21,9 +22,8 @@ def _urandom(session: Session, original: Callable[[int], bytes], size: int) -> b
     who = caller()
     via = who.via if who is not None else ""
     action, call = "read" if via in _CALLS else "library", _CALLS.get(via, "os.urandom")
-    return session.log.value(
-        NAME, action, who, call, lambda: original(size), lambda number: stretched(number, size)
-    )
+    real, frozen = partial(original, size), partial(stretched, size=size)
+    return session.log.value(NAME, action, who, call, real, frozen)
 
 
 def stretched(number: int, size: int) -> bytes:

@@ -112,9 +112,8 @@ class FileListing(Source):
             if a.detail_as(Listed) == b.detail_as(Listed):
                 yield self._unordered(a)
             else:
-                yield self.suspect(
-                    [a], f"{a.call} found different files in each run", code="TW304", freeze=()
-                )
+                message = f"{a.call} found different files in each run"
+                yield self.suspect([a], message, code="TW304", freeze=())
 
     def reached_by(self, variation: str, evidence: Evidence) -> Iterator[Suspect]:
         return (self._unordered(one(pair)) for pair in evidence.of(self.name, "list") if differs(pair))

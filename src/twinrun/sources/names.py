@@ -62,9 +62,9 @@ def _uuid1(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
         return sys.modules["uuid"].UUID(int=number << 64, version=1)
 
     who = caller()
-    return (
-        real() if who is None or who.via else session.log.value(NAME, "make", who, "uuid.uuid1", real, frozen)
-    )
+    if who is None or who.via:
+        return real()
+    return session.log.value(NAME, "make", who, "uuid.uuid1", real, frozen)
 
 
 class Names(FreshValues):

@@ -199,11 +199,10 @@ class Threads(Source):
 
 
 def look_for_races(events: Iterable[Event]) -> SecondLook | None:
-    """For sources whose events mean that several threads meet."""
+    """For sources whose events mean that several threads run."""
     for event in events:
-        return SecondLook(
-            f"{event.call} runs in several threads ({Path(event.file).name}:{event.line})", Stress()
-        )
+        where = f"{Path(event.file).name}:{event.line}"
+        return SecondLook(f"{event.call} runs in several threads ({where})", Stress())
     return None
 
 

@@ -1,5 +1,5 @@
-"""Whose line is it? The user's own call sites, told apart from libraries and from Twinrun itself, and the line to blame
-for what a library does on the user's behalf."""
+"""Which line of the user's led here? Tells the user's own code from libraries and from Twinrun itself, and finds the line
+to blame for what a library does on the user's behalf."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Conventions:
         # context wins over those marked as weak: a generator runs inside a py_function.
         self.contexts: dict[str, str] = {}
         self.weak_contexts: set[str] = set()
-        # Files that hold a generated copy of the user's function, and who finds the original line of a frame there.
-        self.generated: dict[str, Callable[[FrameType], tuple[str, int] | None]] = {}
+        # Files that hold a generated copy of the user's function, and who finds file, line and function of a frame there.
+        self.generated: dict[str, Callable[[FrameType], tuple[str, int, str] | None]] = {}
         # By library: the line to blame for what that library draws by itself.
         self.blames: dict[str, Callable[[Caller], Caller]] = {}
 
@@ -144,7 +144,7 @@ def caller(skip: int = 2) -> Caller | None:
         if conventions.is_generated(file):
             found = _original_line(frame)
             if found is not None:
-                return Caller(*found, code.co_name.removeprefix("tf__"), via, "graph", near, entry)
+                return Caller(*found, via, "graph", near, entry)
         elif package := _package(frame):
             via, entry = package, entry if entry and code.co_name in _WRAPPERS else code.co_name
             near = near or via
@@ -198,7 +198,7 @@ def _outer_context(frame: FrameType | None) -> str:
     return found
 
 
-def _original_line(frame: FrameType) -> tuple[str, int] | None:
+def _original_line(frame: FrameType) -> tuple[str, int, str] | None:
     for marker, origin in conventions.generated.items():
         if marker in frame.f_code.co_filename:
             return origin(frame)

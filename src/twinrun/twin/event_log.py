@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from twinrun.protocol import Event, Freeze
 from twinrun.protocol.event import Use
-from twinrun.protocol.intervention import ANYWHERE
 from twinrun.twin.callers import Caller
 
 _MOST_EVENTS = 2000
@@ -62,7 +61,6 @@ class EventLog:
         self._order = 0
         self._lock = threading.Lock()
         self._freezes = tuple(freezes)
-        self._frozen_uses: dict[tuple[str, str], tuple[Freeze, ...]] = {}
         self._turns: dict[Key, int] = {}
         self._claims: dict[str, dict[str, str]] = {}
 
@@ -141,14 +139,14 @@ class EventLog:
 
     def freezes(self, source: str, action: str) -> bool:
         """Whether any use of this kind is frozen, at some line."""
-        return bool(self._freezes_of(source, action))
+        return any(freeze.covers(source, action) for freeze in self._freezes)
 
     def frozen(self, source: str, action: str, caller: Caller | None) -> int | None:
         """A number for this use when it is frozen: the same in every run, another at every turn."""
-        freezes = self._freezes_of(source, action)
-        if caller is None or not freezes:
-            return None
-        if not any(f.file in (ANYWHERE, caller.file) and f.line in (None, caller.line) for f in freezes):
+        if caller is None or not any(
+            freeze.covers(source, action) and freeze.holds_at(caller.file, caller.line)
+            for freeze in self._freezes
+        ):
             return None
         key = (source, action, caller.file, caller.line)
         with self._lock:
@@ -168,12 +166,3 @@ class EventLog:
     def turns(self, source: str, action: str, caller: Caller) -> int:
         """How often this line was frozen so far."""
         return self._turns[source, action, caller.file, caller.line]
-
-    def _freezes_of(self, source: str, action: str) -> tuple[Freeze, ...]:
-        if not self._freezes:
-            return ()
-        found = self._frozen_uses.get((source, action))
-        if found is None:
-            found = tuple(freeze for freeze in self._freezes if freeze.covers(source, action))
-            self._frozen_uses[source, action] = found
-        return found

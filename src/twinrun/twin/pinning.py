@@ -45,9 +45,8 @@ def watch_seeding() -> None:
     if not session.pins.watching:
         session.pins.watching = True
         for source in sources():
-            session.patches.install(
-                source.name, [point for point in source.points if "pin" in point.needed_for]
-            )
+            seedings = [point for point in source.points if "pin" in point.needed_for]
+            session.patches.install(source.name, seedings)
 
 
 def pin_now_and_later(request: PinRequest) -> None:

@@ -17,10 +17,11 @@ from typing import Any
 import msgspec
 
 from twinrun.errors import MissingPoint, TwinrunError
-from twinrun.protocol import Event, Facts, Trace
+from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure
 from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
+from twinrun.protocol.registry import frameworks, sources
 from twinrun.protocol.spec import Spec
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest
@@ -257,8 +258,15 @@ class Recorder:
         self.stop()
 
     def _add_draws(self) -> None:
-        """Nothing else was seen of this program: then what it drew at random is what can be compared."""
-        drawn = [event for event in self.session.log.events() if _can_be_compared(event)]
+        """Nothing else was seen of this program: then what it drew at random is compared, by its own lines or by a
+        framework for them."""
+        compared = {(source.name, action) for source in sources() for action in source.compared}
+        by_program = {"", *(framework.module for framework in frameworks())}
+        drawn = [
+            event
+            for event in self.session.log.events()
+            if (event.source, event.action) in compared and event.size and event.via in by_program
+        ]
         if drawn:
             names = tuple(f"{event.call} at line {event.line}" for event in drawn)
             self.add(Block("probe", names, [int(event.digest, 16) for event in drawn]))
@@ -303,14 +311,6 @@ def describe(problem: BaseException | str) -> Trouble:
         return Trouble(f"{problem.filename}: {problem.strerror}")
     trace = "".join(traceback.format_exception(problem)) if isinstance(problem, Exception) else None
     return Trouble(str(problem), traceback=trace)
-
-
-def _can_be_compared(event: Event) -> bool:
-    """A draw whose values were seen, by the user's own line or by a framework for it."""
-    from twinrun.protocol.registry import frameworks
-
-    own = event.via == "" or event.via in {framework.module for framework in frameworks()}
-    return event.action in ("draw", "stateless") and bool(event.size) and own
 
 
 def _layout(blocks: list[Block]) -> Layout:

@@ -183,13 +183,13 @@ def _know_autograph() -> None:
     conventions.contexts["tensorflow/python/eager/polymorphic_function"] = "graph"
 
 
-def _autograph_origin(frame: FrameType) -> tuple[str, int] | None:
+def _autograph_origin(frame: FrameType) -> tuple[str, int, str] | None:
     """The user's own line for a line of the copy."""
     from tensorflow.python.util import tf_stack
 
     for entry in reversed(tf_stack.extract_stack()):
         if _GENERATED not in entry.filename and is_users(entry.filename):
-            return entry.filename, entry.lineno
+            return entry.filename, entry.lineno, frame.f_code.co_name.removeprefix("tf__")
     return None
 
 
@@ -223,6 +223,7 @@ class TfRandom(StreamSource):
     title = "TensorFlow"
     code = "TW104"
     actions = ("draw", "seed", "global-generator")
+    compared = ("draw", "stateless")
     weight = Weight(init=9, batch=8, later=9)
     controls = (_SEED, tf_generators.GLOBAL_GENERATOR)
     points = (
