@@ -9,7 +9,7 @@ import libcst as cst
 from twinrun.findings.fixes.changes import SEED, Changes, Draft, argument, replace
 from twinrun.findings.fixes.imports import imported
 from twinrun.findings.fixes.module import Module, Statement, only_statement
-from twinrun.knowledge.functions import Kind, is_kind
+from twinrun.knowledge.functions import Kind
 
 
 def constant(module: Module, line: int) -> Draft:
@@ -34,7 +34,7 @@ def _seeds(module: Module, statement: Statement, line: int) -> Iterator[cst.Base
         if "seed" in str(key).lower() and module.spans(element.value, line):
             yield element.value
     for call in module.calls_at(line):
-        seeds = is_kind(module.name(call), Kind.SEED, Kind.GENERATOR)
+        seeds = module.is_kind(call, Kind.SEED, Kind.GENERATOR)
         given = call.args[0].value if seeds and call.args else argument(call, "seed", None)
         if given is not None:
             yield given
@@ -51,4 +51,4 @@ def _system_random(module: Module, line: int) -> Changes:
 
 def _from_outside(module: Module, node: cst.BaseExpression) -> bool:
     """Whether an expression is made of the clock or of entropy."""
-    return any(is_kind(module.name(call), Kind.CLOCK, Kind.ENTROPY) for call in module.find(cst.Call, node))
+    return bool(module.calls(Kind.CLOCK, Kind.ENTROPY, within=node))

@@ -19,9 +19,10 @@ from twinrun.findings.fixes.changes import (
 )
 from twinrun.findings.fixes.module import Module, require
 from twinrun.findings.fixes.seeding import KERAS
-from twinrun.knowledge.functions import Argument, Kind, Switch, is_kind, known, known_method
+from twinrun.knowledge.functions import Argument, Kind, Switch, known_method
 
 _UNSEEDED = "tensorflow.random.Generator.from_non_deterministic_state"
+_OVER = "numpy.random.Generator"  # made of a bit generator, and takes no seed
 # Functions that run once in a program, as far as their name can tell.
 _ONCE = {"main", "__init__"}
 _NOT_DATASETS = ("random", "numpy.random", "tensorflow.random", "keras.random", "sklearn")
@@ -64,11 +65,10 @@ def _found(
 
 
 def _seeded_generator(module: Module, call: cst.Call) -> Changes:
-    name = module.name(call)
-    maker = known(name)
+    maker = module.known(call)
     if maker is None or maker.kind is not Kind.GENERATOR or unpacks(call):
         return ()
-    if name == _UNSEEDED:
+    if module.name(call) == _UNSEEDED:
         return (Change(call, _from_seed),)
     if maker.seed is None:
         return ()
@@ -93,15 +93,14 @@ def _made_again(module: Module, call: cst.Call) -> str | None:
 
 
 def _layer_seed(module: Module, call: cst.Call) -> Argument | None:
-    found = known(module.name(call))
+    found = module.known(call)
     return found.seed if found is not None and found.kind in (Kind.LAYER, Kind.INITIALIZER) else None
 
 
 def _seeded_shuffle(module: Module, call: cst.Call) -> Changes:
-    name = module.name(call)
-    found = known(name)
+    found = module.known(call)
     shuffles = found is not None and (found.switch is None or _is_on(call, found.switch))
-    if name is None and isinstance(call.func, cst.Attribute):
+    if module.name(call) is None and isinstance(call.func, cst.Attribute):
         found = known_method(call.func.attr.value, "tensorflow.data.Dataset")
         keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
         takes = found is not None and bool(call.args) and keywords <= {*found.arguments}
@@ -121,5 +120,5 @@ def _is_generator(module: Module, receiver: cst.BaseExpression) -> bool:
     if (module.name(receiver) or "").startswith(_NOT_DATASETS):
         return True
     made = [receiver, *module.assigned_to(receiver)]
-    names = [module.name(each) for each in made if isinstance(each, cst.Call)]
-    return any(name == "numpy.random.Generator" or is_kind(name, Kind.GENERATOR) for name in names)
+    makers = (each for each in made if isinstance(each, cst.Call))
+    return any(module.name(each) == _OVER or module.is_kind(each, Kind.GENERATOR) for each in makers)

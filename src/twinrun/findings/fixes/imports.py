@@ -10,6 +10,7 @@ import libcst as cst
 from twinrun.findings.fixes.changes import Changes, lines_after, lines_before
 from twinrun.findings.fixes.module import Module, Statement, require, sure
 
+IMPORTS = (cst.Import, cst.ImportFrom)
 # Calls that a program makes between its imports without drawing or building anything.
 _HARMLESS = ("os.", "sys.", "warnings.", "logging.", "pathlib.", "argparse.", "gc.", "faulthandler.")
 
@@ -54,7 +55,7 @@ def last_leading_import(module: Module, body: Sequence[Any], needed: Statement |
 def _imports(node: cst.CSTNode) -> bool:
     """A line of imports, or a block (`try:`, `if TYPE_CHECKING:`) of which every part imports or gives up."""
     if not isinstance(node, cst.Try | cst.If):
-        return _holds_only(node, cst.Import, cst.ImportFrom)
+        return _holds_only(node, *IMPORTS)
     parts = (node, node.orelse, *getattr(node, "handlers", ()), getattr(node, "finalbody", None))
     inner = [each for part in parts if part is not None for each in part.body.body]
     quiet = (cst.Pass, cst.Raise, cst.Assign)

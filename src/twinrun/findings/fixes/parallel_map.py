@@ -19,7 +19,7 @@ from twinrun.findings.fixes.changes import (
 )
 from twinrun.findings.fixes.element_seeds import Mapped, mapped_functions, seed_name, seeds_passed_in
 from twinrun.findings.fixes.module import LOOPS, Function, Module, Unsure, called_name, require, sure
-from twinrun.knowledge.functions import Kind, is_kind
+from twinrun.knowledge.functions import Kind
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Stateless:
     kept: int = 1
 
 
+_RANDOM = (Kind.DRAW, Kind.GENERATOR, Kind.SEED)
 _UNIFORM = ("shape", "minval", "maxval", "dtype", "seed", "name")
 _NORMAL = ("shape", "mean", "stddev", "dtype", "seed", "name")
 _IMAGE_OPS = {
@@ -107,15 +108,10 @@ def _is_generator_method(module: Module, call: cst.Call) -> bool:
 
 def _draws_otherwise(module: Module, call: cst.Call, function: Function) -> bool:
     """Randomness that is not rewritten here: another random op, or a function of the module that draws."""
-    if _draws(module, call) or _is_generator_method(module, call):
+    if module.is_kind(call, *_RANDOM) or _is_generator_method(module, call):
         return True
     named = [each for each in module.find(cst.FunctionDef) if each.name.value == called_name(call)]
-    inner = [each for other in named if other is not function for each in module.find(cst.Call, other)]
-    return any(_draws(module, each) for each in inner)
-
-
-def _draws(module: Module, call: cst.Call) -> bool:
-    return is_kind(module.name(call), Kind.DRAW, Kind.GENERATOR, Kind.SEED)
+    return any(module.calls(*_RANDOM, within=other) for other in named if other is not function)
 
 
 def _stateless_call(module: Module, call: cst.Call, op: Stateless, seed: str) -> Changes:
