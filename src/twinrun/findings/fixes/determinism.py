@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import Change, Draft, argument, is_name, replace, unpacks
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import Change, Draft, argument, is_name, unpacks
 from twinrun.findings.fixes.imports import after_imports
 from twinrun.findings.fixes.module import Module, called_name, require, sure
 from twinrun.knowledge.functions import Kind, known_method
@@ -32,14 +33,14 @@ def _flag(call: cst.Call) -> Change | None:
     if method is None or method.kind is not Kind.DATASET:
         return None
     given = argument(call, "deterministic", method.deterministic)
-    return replace(given, "True") if given is not None and is_name(given, "False") else None
+    return edit.replace(given, "True") if given is not None and is_name(given, "False") else None
 
 
 def _option(node: cst.Assign) -> Change | None:
     """`options.deterministic = False`."""
     targets = [each.target for each in node.targets]
     named = any(isinstance(each, cst.Attribute) and each.attr.value in _OPTIONS for each in targets)
-    return replace(node.value, "True") if named and is_name(node.value, "False") else None
+    return edit.replace(node.value, "True") if named and is_name(node.value, "False") else None
 
 
 def fixed_op(module: Module, line: int) -> Draft:
@@ -64,4 +65,4 @@ def _segment_sum(module: Module, call: cst.Call) -> Draft:
     base = module.code(cst.ensure_type(call.func, cst.Attribute).value)
     after = f"{base}.unsorted_segment_sum({weights}, {values}, num_segments={minlength})"
     note = "op determinism does not fix the weighted bincount; for vectors this op adds in a fixed order"
-    return Draft((replace(call, after),), note, safe=False)
+    return Draft((edit.replace(call, after),), note, safe=False)

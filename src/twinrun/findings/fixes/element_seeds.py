@@ -12,17 +12,8 @@ import libcst as cst
 from libcst.helpers import parse_template_expression
 from libcst.metadata import Assignment
 
-from twinrun.findings.fixes.changes import (
-    SEED,
-    Change,
-    Changes,
-    add_parameter,
-    argument,
-    is_name,
-    lines_before,
-    replace,
-    wrap,
-)
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import SEED, Change, Changes, argument, is_name
 from twinrun.findings.fixes.module import Function, Module, called_name, require, sure
 
 
@@ -62,7 +53,7 @@ def seeds_passed_in(module: Module, mapped: Mapped, seed: str) -> Changes:
     require(len(plain) > 1 or not _elements_are_one_tuples(module, call))
     seeds = module.free("seeds", "element_seeds")
     arguments = f"seed={SEED + mapped.number}, rerandomize_each_iteration=True"
-    made = lines_before(module, statement, f"{seeds} = {dataset}.random({arguments})")
+    made = edit.lines_before(module, statement, f"{seeds} = {dataset}.random({arguments})")
     zipped = _zipped(module, call, f"{dataset}.zip", seeds)
     return (*made, zipped, *_passed(module, mapped, plain, seed))
 
@@ -71,7 +62,7 @@ def _zipped(module: Module, call: cst.Call, zip_name: str, seeds: str) -> Change
     """Zip the seeds to what `map` is called on."""
     method = cst.ensure_type(call.func, cst.Attribute)
     if module.first_line(method) == module.last_line(method):
-        return wrap(method.value, zip_name + "(({it}, " + seeds + "))")
+        return edit.wrap(method.value, zip_name + "(({it}, " + seeds + "))")
     link = f".apply(lambda ds: {zip_name}((ds, {seeds})))"
 
     def one_more_link(updated: cst.Attribute) -> cst.Attribute:
@@ -91,11 +82,11 @@ def _passed(module: Module, mapped: Mapped, plain: list[str], seed: str) -> Chan
     function = mapped.function
     if len(plain) > 1 and isinstance(function, cst.Lambda) and mapped.reference is function:
         return _unpacked_lambda(module, function, plain, seed)
-    added = add_parameter(function, seed)
+    added = edit.add_parameter(function, seed)
     if len(plain) == 1:
         return (added,)
     element = module.free("element")
-    return added, wrap(mapped.reference, f"lambda {element}, {seed}: {{it}}(*{element}, {seed})")
+    return added, edit.wrap(mapped.reference, f"lambda {element}, {seed}: {{it}}(*{element}, {seed})")
 
 
 def _unpacked_lambda(module: Module, function: cst.Lambda, plain: list[str], seed: str) -> Changes:
@@ -106,7 +97,7 @@ def _unpacked_lambda(module: Module, function: cst.Lambda, plain: list[str], see
     for node in module.find(cst.Name, function.body):
         if node.value in plain and not module.is_label(node):
             require(not isinstance(module.parent[node], cst.Param | cst.NamedExpr))
-            changes.append(replace(node, f"{element}[{plain.index(node.value)}]"))
+            changes.append(edit.replace(node, f"{element}[{plain.index(node.value)}]"))
     return tuple(changes)
 
 

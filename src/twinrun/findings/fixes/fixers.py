@@ -8,13 +8,14 @@ from contextlib import suppress
 from twinrun.findings.fixes import (
     clock_and_entropy,
     determinism,
+    edit,
     given_seeds,
     host_random,
     parallel_map,
     seeding,
     sorting,
 )
-from twinrun.findings.fixes.changes import Draft, rewritten
+from twinrun.findings.fixes.edit import Draft
 from twinrun.findings.fixes.fix import Fix, parses
 from twinrun.findings.fixes.module import Module, Unsure, parsed
 
@@ -49,7 +50,7 @@ def first_fix(code: str, file: str, line: int, source: str, *, is_program: bool 
     for fixer in FIXERS.get(code, ()):
         with suppress(Unsure):
             draft = fixer(module, line)
-            fixed = rewritten(module, draft.changes)
+            fixed = edit.rewritten(module, draft.changes)
             if fixed != source and parses(fixed):
                 return Fix(code, file, line, draft.note, draft.safe, source, fixed)
     return None

@@ -6,17 +6,8 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import (
-    SEED,
-    Change,
-    Changes,
-    Draft,
-    add_argument,
-    argument,
-    is_name,
-    seed_argument,
-    unpacks,
-)
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import SEED, Change, Changes, Draft, argument, is_name, unpacks
 from twinrun.findings.fixes.module import Module, require
 from twinrun.findings.fixes.seeding import KERAS
 from twinrun.knowledge.functions import Argument, Kind, Switch, known_method
@@ -45,7 +36,7 @@ def layer(module: Module, line: int) -> Draft:
     changes: Changes = ()
     for number, (call, seed) in enumerate(calls):
         if module.name_line(call) == line:
-            changes += seed_argument(call, seed, SEED + number)
+            changes += edit.seed_argument(call, seed, SEED + number)
     note = "give the layer a seed; or call keras.utils.set_random_seed in the program before it is built"
     return Draft(changes, note, safe=False)
 
@@ -72,7 +63,7 @@ def _seeded_generator(module: Module, call: cst.Call) -> Changes:
         return (Change(call, _from_seed),)
     if maker.seed is None:
         return ()
-    return seed_argument(call, maker.seed) if call.args else (add_argument(call, str(SEED)),)
+    return edit.seed_argument(call, maker.seed) if call.args else (edit.add_argument(call, str(SEED)),)
 
 
 def _from_seed(call: cst.Call) -> cst.Call:
@@ -107,7 +98,7 @@ def _seeded_shuffle(module: Module, call: cst.Call) -> Changes:
         shuffles = takes and not _is_generator(module, call.func.value)
     if found is None or found.kind is not Kind.SHUFFLE or found.seed is None or not shuffles:
         return ()
-    return seed_argument(call, found.seed)
+    return edit.seed_argument(call, found.seed)
 
 
 def _is_on(call: cst.Call, switch: Switch) -> bool:

@@ -12,8 +12,8 @@ from functools import partial
 
 import libcst as cst
 
-from twinrun.findings.fixes import changes as change
-from twinrun.findings.fixes.changes import SEED, Change, Changes, Draft, argument, at_the_top, lines_before
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import SEED, Change, Changes, Draft, argument
 from twinrun.findings.fixes.element_seeds import (
     Mapped,
     mapped_functions,
@@ -44,7 +44,7 @@ def in_map(module: Module, line: int) -> Draft:
     """Pass a seed per element through the map into the host function, and draw from a generator of it."""
     here = [host for host in _host_calls(module) if _is_at(module, host, line)]
     note = "pass a seed per element into the function, and draw from a generator made of it"
-    return Draft(change.the_only(partial(_seeded, module), here), note, safe=True)
+    return Draft(edit.the_only(partial(_seeded, module), here), note, safe=True)
 
 
 def _host_calls(module: Module) -> list[HostCall]:
@@ -71,7 +71,7 @@ def _seeded(module: Module, host: HostCall) -> Changes:
     is_array = module.name(host.call) == "tensorflow.numpy_function"
     seeds = {NUMPY: seed if is_array else f"int({seed})", PYTHON: f"int({seed})"}
     passed = seeds_passed_in(module, host.mapped, seed)
-    added = (change.add_element(inputs, seed), change.add_parameter(host.function, seed))
+    added = (edit.add_element(inputs, seed), edit.add_parameter(host.function, seed))
     return (*passed, *added, *_drawn(module, host.function, seeds))
 
 
@@ -79,7 +79,7 @@ def _drawn(module: Module, function: Function, seeds: dict[str, str]) -> Changes
     """The draws of a function, from a generator that it makes of its seed."""
     if isinstance(function, cst.FunctionDef):
         lines, draws = _own_generators(module, function, seeds)
-        return (*at_the_top(module, function, *lines), *draws)
+        return (*edit.at_the_top(module, function, *lines), *draws)
     # A lambda has no room for a statement: with a single draw the generator is made on the spot.
     streams = [stream for _, stream in _draws(module, function.body)]
     require(len(streams) == 1)
@@ -104,7 +104,7 @@ def in_generator(module: Module, line: int) -> Draft:
         if module.spans(function, line) or module.statement(call) is module.statement_at(line):
             lines, draws = _own_generators(module, function, {NUMPY: str(SEED), PYTHON: str(SEED)})
             blank = 2 if module.parent[function] is module.tree else 0
-            made = lines_before(module, function, *lines, blank=blank)
+            made = edit.lines_before(module, function, *lines, blank=blank)
             return Draft(made + draws, "draw from a generator that nothing else draws from", safe=True)
     raise Unsure
 
@@ -126,14 +126,14 @@ def in_loader(module: Module, line: int) -> Draft:
     lines, draws = _own_generators(
         module, getter, {NUMPY: f"({SEED}, self.{epoch}, {index})", PYTHON: as_text}
     )
-    made = at_the_top(module, loader, f"{epoch} = 0") + at_the_top(module, getter, *lines) + draws
+    made = edit.at_the_top(module, loader, f"{epoch} = 0") + edit.at_the_top(module, getter, *lines) + draws
     # Keras calls on_epoch_end when the workers have stopped, so nobody reads the epoch meanwhile.
     at_end = methods.get("on_epoch_end")
     if at_end is not None:
-        made += at_the_top(module, at_end, f"self.{epoch} += 1")
+        made += edit.at_the_top(module, at_end, f"self.{epoch} += 1")
     else:
         method = ("def on_epoch_end(self):", f"    self.{epoch} += 1")
-        made += change.lines_after(module, list(methods.values())[-1], *method, above=True)
+        made += edit.lines_after(module, list(methods.values())[-1], *method, above=True)
     return Draft(made, "make a generator for each batch from a seed, the epoch and the index", safe=True)
 
 
@@ -176,7 +176,7 @@ def _draws_from(module: Module, part: cst.CSTNode, generators: Mapping[str, str]
     for call, stream in _draws(module, part):
         draw = sure(module.known(call))
         require(draw.generator_method)
-        changes.append(change.replace(call.func, f"{generators[stream]}.{draw.generator_method}"))
+        changes.append(edit.replace(call.func, f"{generators[stream]}.{draw.generator_method}"))
         if draw.by_dimension and call.args:
             require(not any(arg.keyword for arg in call.args))
             changes.append(Change(call, _with_shape))

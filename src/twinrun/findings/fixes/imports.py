@@ -7,7 +7,8 @@ from typing import Any
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import Changes, lines_after, lines_before
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import Changes
 from twinrun.findings.fixes.module import Module, Statement, require, sure
 
 IMPORTS = (cst.Import, cst.ImportFrom)
@@ -28,7 +29,7 @@ def after_imports(
     require(module.last_line(anchor) < before_line and module.parent[anchor] is module.tree)
     require(_imports(anchor) or isinstance(anchor, cst.BaseCompoundStatement))  # not import keras; x = f()
     added = [line] if new_import is None else [new_import, "", line]
-    return lines_after(module, anchor, *added, above=new_import is None, below=True)
+    return edit.lines_after(module, anchor, *added, above=new_import is None, below=True)
 
 
 def imported(module: Module, name: str) -> tuple[str, Changes]:
@@ -37,7 +38,7 @@ def imported(module: Module, name: str) -> tuple[str, Changes]:
         return each.local, ()
     require(module.is_free(name))
     first = sure(next((node for node in module.tree.body if _imports(node)), None))
-    return name, lines_before(module, first, f"import {name}")
+    return name, edit.lines_before(module, first, f"import {name}")
 
 
 def last_leading_import(module: Module, body: Sequence[Any], needed: Statement | None) -> Any:

@@ -11,16 +11,8 @@ from typing import Any
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import (
-    SEED,
-    Change,
-    Draft,
-    is_name,
-    lines_after,
-    lines_before,
-    put_after,
-    taken_out,
-)
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import SEED, Change, Draft, is_name
 from twinrun.findings.fixes.imports import IMPORTS, after_imports, last_leading_import
 from twinrun.findings.fixes.module import (
     Module,
@@ -80,11 +72,11 @@ def tensorflow_random(module: Module, line: int) -> Draft:
     require(not any(_seeds_graph(module, call) for call in module.find(cst.Call)))
     if block is not None:
         function = sure(module.spelled(f"{_V1}.set_random_seed")).text
-        changes = lines_before(module, block.body.body[0], f"{function}({_seed_of(module)})")
+        changes = edit.lines_before(module, block.body.body[0], f"{function}({_seed_of(module)})")
     else:
         func = cst.ensure_type(sure(switch).func, cst.Attribute)
         text = f"{module.code(func.value)}.set_random_seed({_seed_of(module)})"
-        changes = lines_after(module, sure(module.statement(func)), text)
+        changes = edit.lines_after(module, sure(module.statement(func)), text)
     note = "seed the graph before anything is built into it; no other seed reaches its ops"
     return Draft(changes, note, safe=True)
 
@@ -105,7 +97,7 @@ def _in_function(module: Module, line: int, imported: Statement, call: str, note
     anchor = last_leading_import(module, function.body.body, imported)
     require(module.last_line(anchor) < line <= module.last_line(function))
     note = f"{note}; it is called each time {function.name.value}() is"
-    return Draft(lines_after(module, anchor, call), note, safe=False)
+    return Draft(edit.lines_after(module, anchor, call), note, safe=False)
 
 
 def _seed_of(module: Module) -> int:
@@ -160,7 +152,7 @@ def reseeding_removed(module: Module, line: int) -> Draft:
         return Draft((Change(small, lambda _: cst.Pass()),), note, safe=True)
     require(statement.trailing_whitespace.comment is None)
     comments = [each for each in statement.leading_lines if each.comment is not None]
-    return Draft(taken_out(module, [statement], comments), note, safe=True)
+    return Draft(edit.taken_out(module, [statement], comments), note, safe=True)
 
 
 def _is_empty(call: cst.Call) -> bool:
@@ -210,8 +202,8 @@ def _moved(module: Module, body: list[Any], block: list[cst.SimpleStatementLine]
     comments = [each for each in block[0].leading_lines if each.comment is not None]
     gap = isinstance(only_statement(anchor), IMPORTS) and module.function(anchor) is None
     moved = [block[0].with_changes(leading_lines=comments), *block[1:]]
-    inserted = put_after(module, anchor, moved, above=gap, below=gap)
-    return Draft((*inserted, *taken_out(module, block)), "seed before anything else", safe=True)
+    inserted = edit.put_after(module, anchor, moved, above=gap, below=gap)
+    return Draft((*inserted, *edit.taken_out(module, block)), "seed before anything else", safe=True)
 
 
 def _position(module: Module, body: list[Any], first: int, block: Sequence[cst.CSTNode]) -> int:

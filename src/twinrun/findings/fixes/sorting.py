@@ -8,7 +8,8 @@ import re
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import Changes, Draft, lines_before, replace, sort, wrap
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import Changes, Draft
 from twinrun.findings.fixes.imports import imported
 from twinrun.findings.fixes.module import Module, called_name, only_statement, require
 from twinrun.knowledge.functions import Kind, Known, is_kind, known_method
@@ -36,7 +37,7 @@ def sorted_iteration(module: Module, line: int) -> Draft:
     note = "iterate over the set in sorted order"
     if not sortable:
         note += " (its elements must be comparable; otherwise give sorted() a key)"
-    return Draft(tuple(sort(module, node) for node in here), note, safe=sortable)
+    return Draft(tuple(edit.sort(module, node) for node in here), note, safe=sortable)
 
 
 def _sets_in_order(module: Module) -> dict[cst.BaseExpression, bool]:
@@ -69,8 +70,8 @@ def _stable_hash(module: Module, line: int) -> Draft:
     calls = [each for each in module.calls_at(line) if module.name(each) == "builtins.hash"]
     require(len(calls) == 1 and len(calls[0].args) == 1)
     name, changes = imported(module, "zlib")
-    hashed = wrap(calls[0].args[0].value, "str({it}).encode()")
-    checksum = replace(calls[0].func, f"{name}.crc32")
+    hashed = edit.wrap(calls[0].args[0].value, "str({it}).encode()")
+    checksum = edit.replace(calls[0].func, f"{name}.crc32")
     return Draft((*changes, hashed, checksum), "use a checksum that is the same in every process", safe=False)
 
 
@@ -101,11 +102,11 @@ def _listing(module: Module, call: cst.Call) -> tuple[Changes, bool] | None:
     if isinstance(outer, cst.WithItem):  # with os.scandir(d) as entries: they are sorted where they are used
         return _entries_of_with(module, outer)
     if consumer == "builtins.next":
-        return (wrap(call, "iter(sorted({it}" + key + "))"),), True
+        return (edit.wrap(call, "iter(sorted({it}" + key + "))"),), True
     # Where an iterator is only run through from beginning to end, a list does as well.
     loops = isinstance(outer, cst.For | cst.CompFor | cst.StarredElement)
     runs_through = loops or is_kind(consumer, Kind.ITERATE, Kind.REDUCE)
-    return (sort(module, call, key),), listing.returns_list or runs_through
+    return (edit.sort(module, call, key),), listing.returns_list or runs_through
 
 
 def _known_listing(module: Module, call: cst.Call) -> Known | None:
@@ -125,7 +126,7 @@ def _entries_of_with(module: Module, item: cst.WithItem) -> tuple[Changes, bool]
     uses = [each for each in module.find(cst.Name, block.body) if each.value == name.value]
     if len(uses) != 1 or not isinstance(module.parent[uses[0]], cst.For | cst.CompFor):
         return None
-    return (sort(module, uses[0], _BY_NAME),), True
+    return (edit.sort(module, uses[0], _BY_NAME),), True
 
 
 def _walk(module: Module, call: cst.Call) -> tuple[Changes, bool] | None:
@@ -139,4 +140,4 @@ def _walk(module: Module, call: cst.Call) -> tuple[Changes, bool] | None:
     if len(elements) != 3 or len({*names}) != 2:
         return None
     wanted = [name for name in names if name == names[0] or name != "_"]
-    return lines_before(module, loop.body.body[0], *(f"{name}.sort()" for name in wanted)), True
+    return edit.lines_before(module, loop.body.body[0], *(f"{name}.sort()" for name in wanted)), True
