@@ -15,9 +15,7 @@ from twinrun.source_audit.marks import Marks, without_order
 from twinrun.source_audit.outgoing_call import Call, Handler
 from twinrun.source_audit.rules import (
     argparse_options,
-    container_methods,
     datasets,
-    host_functions,
     keras_layers,
     outside_world,
     python_builtins,
@@ -29,12 +27,10 @@ from twinrun.source_audit.state import Frame
 
 _FAMILIES = (
     python_builtins,
-    container_methods,
     argparse_options,
     randomness,
     keras_layers,
     datasets,
-    host_functions,
     outside_world,
     threads,
     training,
@@ -132,7 +128,7 @@ def _call_method(call: Call) -> Value:
         return datasets.dataset_method(call)
     handlers: list[Handler] = []
     if receiver.kind in ("list", "tuple", "set", "dict", "generator"):
-        handlers.append(container_methods.container_method)
+        handlers.append(python_builtins.container_method)
     if receiver.kind == "object" and receiver.path in _TYPES:
         handlers.append(_TYPES[receiver.path])
     handlers += [_super_method] if receiver.kind == "super" else _METHODS.get(call.path, ())
