@@ -23,13 +23,13 @@ _BROKE = pytest.StashKey[int]()  # how often Twinrun itself broke in this sessio
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("twinrun", "repeatable training")
+    add = parser.getgroup("twinrun", "repeatable training").addoption
     strict = "What could not be judged is an error, not a skipped test."
-    group.addoption("--twinrun-strict", action="store_true", help=strict)
+    add("--twinrun-strict", action="store_true", help=strict)
     record = "Record the baselines that this environment does not have yet."
-    group.addoption("--twinrun-record", action="store_true", help=record)
-    group.addoption("--twinrun-accept", metavar="REASON", help="Replace the baselines that no longer hold.")
-    group.addoption("--twinrun-store", metavar="PLACE", help="Folder or fsspec address of the baselines.")
+    add("--twinrun-record", action="store_true", help=record)
+    add("--twinrun-accept", metavar="REASON", help="Replace the baselines that no longer hold.")
+    add("--twinrun-store", metavar="PLACE", help="Folder or fsspec address of the baselines.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -170,9 +170,9 @@ def _undecided(config: pytest.Config, result: CheckResult, hint: str = "") -> No
 
 
 def _fail(result: CheckResult) -> NoReturn:
-    from twinrun.render.text import as_text
+    from twinrun.render import rendered
 
-    pytest.fail(as_text(result, colour=False), pytrace=False)
+    pytest.fail(rendered([("", result)], "text"), pytrace=False)
 
 
 class Twinrun:
@@ -219,9 +219,7 @@ class Twinrun:
         if verdict == "undecided":
             _undecided(self._config, result, "; record one with `pytest --twinrun-record`")
         if verdict == "diverges":
-            from twinrun.render.baseline_text import baseline_as_text
-
-            pytest.fail(baseline_as_text(result), pytrace=False)
+            _fail(result)
         return result
 
 

@@ -20,7 +20,7 @@ PROBE = "import sys, json, twinrun\nprint(json.dumps(sys.argv[1:]))\ntwinrun.pro
 # Runs the command line in this very process and tells what it imported.
 _IMPORTS = """
 import sys
-from twinrun.cli import cli
+from twinrun.cli.group import cli
 try:
     cli.main(sys.argv[1:], prog_name="twinrun")
 except SystemExit as end:

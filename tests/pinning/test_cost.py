@@ -74,4 +74,4 @@ def test_a_program_for_which_op_determinism_is_expensive_is_reported_as_such(twi
 def test_an_unknown_control_is_an_error(twinrun: Run) -> None:
     done = twinrun("cost", "--controls=luck", str(PROGRAM))
     assert done.returncode == 2
-    assert "no such control: luck" in done.stderr
+    assert "unknown control 'luck'" in done.stderr

@@ -194,10 +194,9 @@ def _result(
     action: str = "checked",
 ) -> BaselineResult:
     environment = run.environment
-    details = BaselineDetails(name, action, environment.name, store.location)
+    file, history = None, ()
     if baseline is not None:
-        file = f"{name}/{file_of(environment.key)}"
-        details = msgspec.structs.replace(details, file=file, history=baseline.history)
+        file, history = f"{name}/{file_of(environment.key)}", baseline.history
     return BaselineResult(
         program=run.program,
         verdict=judgement.verdict,
@@ -210,7 +209,7 @@ def _result(
         first_bit_difference=judgement.bits,
         environment=environment.as_json(),
         recordings=(run.recording,) if run.recording else (),
-        baseline=details,
+        baseline=BaselineDetails(name, action, environment.name, store.location, file=file, history=history),
     )
 
 

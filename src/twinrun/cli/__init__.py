@@ -7,10 +7,6 @@ import sys
 
 from twinrun import __version__
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # importing typing takes longer than all the rest of this file
-    from twinrun.cli.group import cli as cli
-
 # Verb and its line of --help. The command is `twinrun.cli.VERB:VERB`; listing the verbs imports none of them.
 VERBS = {
     "check": "Run a program in twin processes and report whether it repeats.",
@@ -71,11 +67,3 @@ def main() -> None:
         sys.stderr.write(internal_error())
         code = COULD_NOT_JUDGE
     sys.exit(code)
-
-
-def __getattr__(name: str) -> object:
-    if name != "cli":
-        raise AttributeError(f"module 'twinrun.cli' has no attribute {name!r}")
-    from twinrun.cli.group import cli
-
-    return cli

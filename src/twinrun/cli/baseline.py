@@ -97,7 +97,7 @@ def list_(ctx: click.Context, name: str | None, store: str | None, output_format
 
 def _each(given: dict[str, Any], one: Callable[[dict[str, Any], Store], CheckResult]) -> int:
     """The baseline that was named, or that of every configured program that has one."""
-    from twinrun.cli.programs import all_wanted, configured, worst
+    from twinrun.cli.programs import all_wanted, configured, for_each, worst
     from twinrun.render import write_results
     from twinrun.render.several import BASELINES, one_program_only
 
@@ -112,10 +112,7 @@ def _each(given: dict[str, Any], one: Callable[[dict[str, Any], Store], CheckRes
                 hint="give --name, or `baseline = true` in [tool.twinrun.programs.NAME] of pyproject.toml",
             )
         one_program_only(html=given["html"])
-        results = []
-        for each in named:
-            click.echo(f"{each.name}: {each.words}", err=True)
-            results.append((each.name, one({**each.given(given), "name": each.baseline}, store)))
+        results = for_each(named, lambda each: one({**each.given(given), "name": each.baseline}, store))
     shown = {name: given[name] for name in ("output_format", "output_file", "html", "quiet")}
     write_results(results, **shown, together=BASELINES)
     return worst([result.exit_code for _, result in results])

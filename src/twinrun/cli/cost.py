@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twinrun.cli.options import TEXT_OR_JSON, RunningVerb, program_arguments, shared, the_program
-from twinrun.errors import UsageError
 from twinrun.settings import pin_request
 
 if TYPE_CHECKING:
@@ -38,12 +37,13 @@ def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     many steps."""
     from twinrun.launch.cost import CostOptions, measure
     from twinrun.protocol.pin import PinRequest
+    from twinrun.protocol.registry import parse_pin
     from twinrun.render import show
 
     options = CostOptions(
         the_program(program, module),
         pin_request(given["pin"]) or PinRequest(),
-        _chosen(given["controls"]),
+        parse_pin(f"only={given['controls'].replace(',', '+')}").only if given["controls"] else None,
         given["steps"],
         given["rounds"],
         given["timeout"],
@@ -51,21 +51,6 @@ def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     options.program.must_exist()
     report = measure(options, lambda text: None if given["quiet"] else click.echo(text, err=True))
     show(given["output_format"], report.as_json(), as_text(report))
-
-
-def _chosen(controls: str | None) -> tuple[str, ...] | None:
-    from twinrun.protocol.registry import controls as known_controls
-
-    if controls is None:
-        return None
-    known = [control.name for control in known_controls()]
-    names = tuple(name.strip() for name in controls.split(",") if name.strip())
-    unknown = [name for name in names if name not in known]
-    if unknown or not names:
-        raise UsageError(
-            f"no such control: {', '.join(unknown) or controls}", hint=f"there are {', '.join(known)}"
-        )
-    return names
 
 
 def as_text(report: CostReport) -> Iterator[str]:

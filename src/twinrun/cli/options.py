@@ -78,38 +78,30 @@ def _split(args: list[str], valued: set[str]) -> tuple[list[str], list[str]]:
     """What is before the program, and the rest. `--pin` may be alone, or with a value behind a space or `=`;
     only what looks like a value is taken as one."""
     own: list[str] = []
-    index = 0
-    while index < len(args) and args[index].startswith("-"):
-        word, following = args[index], args[index + 1 : index + 2]
-        if word == "--" or word.startswith("-m"):
-            break
+    rest = list(args)
+    while rest and rest[0].startswith("-") and rest[0] != "--" and not rest[0].startswith("-m"):
+        word = rest.pop(0)
         if word == "--pin":
-            taken = bool(following and _PIN.match(following[0]))
-            own.append(f"--pin={following[0]}" if taken else "--pin=default")
-            index += 1 + taken
-        elif word in valued:
-            own += [word, *following]
-            index += 2
+            own.append(f"--pin={rest.pop(0) if rest and _PIN.match(rest[0]) else 'default'}")
         else:
             own.append(word)
-            index += 1
-    return own, args[index:]
+            if word in valued and rest:
+                own.append(rest.pop(0))
+    return own, rest
 
 
 def _late(words: list[str], late: set[str]) -> tuple[list[str], list[str]]:
+    """Those of our options among the program's words, each taken once, and the program's own words."""
     moved: list[str] = []
     kept: list[str] = []
-    index = 0
-    while index < len(words):
-        word = words[index]
-        if word == "--":
-            return moved, kept + words[index + 1 :]
-        name = word.partition("=")[0]
-        width = 1 if "=" in word or name not in late else 2
-        (moved if name in late else kept).extend(words[index : index + width])
+    rest = list(words)
+    while rest and rest[0] != "--":
+        name = rest[0].partition("=")[0]
+        width = 2 if rest[0] in late else 1
+        (moved if name in late else kept).extend(rest[:width])
         late.discard(name)
-        index += width
-    return moved, kept
+        del rest[:width]
+    return moved, kept + rest[1:]
 
 
 @lru_cache(maxsize=1)

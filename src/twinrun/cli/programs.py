@@ -58,23 +58,19 @@ def _named(name: str, table: Any) -> Named:
     arguments = table.get("arguments", [])
     if not isinstance(arguments, list):
         raise UsageError(f"{where}: arguments is not a list", hint='arguments = ["--epochs", "1"]')
-    words = tuple(str(each) for each in arguments)
-    program = (str(table["program"]), *words) if "program" in table else words
-    module = str(table["module"]) if "module" in table else None
+    script = [table["program"]] if "program" in table else []
     baseline = table.get("baseline", False)
-    kept = name if baseline is True else str(baseline) if baseline else None
-    return Named(name, program, module, _settings(table, where), kept)
-
-
-def _settings(table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    settings = {}
-    for name in SETTINGS:
-        if name in table:
-            try:
-                settings[name] = OPTIONS[name].parse(name, table[name])
-            except UsageError as problem:
-                raise UsageError(f"{where}: {problem.message}", hint=problem.hint) from None
-    return settings
+    try:
+        settings = {each: OPTIONS[each].parse(each, table[each]) for each in SETTINGS if each in table}
+    except UsageError as problem:
+        raise UsageError(f"{where}: {problem.message}", hint=problem.hint) from None
+    return Named(
+        name,
+        tuple(map(str, (*script, *arguments))),
+        str(table["module"]) if "module" in table else None,
+        settings,
+        name if baseline is True else str(baseline) if baseline else None,
+    )
 
 
 def worst(codes: list[int]) -> int:
@@ -96,8 +92,13 @@ def one_or_all(given: Mapping[str, Any], one: Callable[..., Any]) -> list[tuple[
             "which program?",
             hint=f"{WHICH_PROGRAM}, or name programs in [tool.twinrun.programs.NAME] of pyproject.toml",
         )
+    return for_each(programs, lambda program: one(**program.given(given)))
+
+
+def for_each(programs: list[Named], run: Callable[[Named], Any]) -> list[tuple[str, Any]]:
+    """(name, what `run` gave) for every program, each announced as it begins."""
     found = []
     for each in programs:
         click.echo(f"{each.name}: {each.words}", err=True)
-        found.append((each.name, one(**each.given(given))))
+        found.append((each.name, run(each)))
     return found

@@ -22,8 +22,7 @@ class LiveLine(Screen):
         from rich.console import Console
         from rich.status import Status
 
-        self._console = Console(stderr=True)
-        self._status: Status | None = Status("starting", console=self._console, spinner="dots")
+        self._status = Status("starting", console=Console(stderr=True), spinner="dots")
         self._status.start()
         self._twins: list[Twin] = []
         self._since: dict[str, tuple[float, int]] = {}
@@ -60,13 +59,10 @@ class LiveLine(Screen):
     def _update(self, text: str) -> None:
         from rich.markup import escape
 
-        if self._status is not None:
-            self._status.update(escape(text))
+        self._status.update(escape(text))
 
     def close(self) -> None:
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
+        self._status.stop()
 
     def __del__(self) -> None:
         self.close()

@@ -114,45 +114,41 @@ def _likely_first(field: str) -> int:
 
 def _in_key(a: Environment, b: Environment) -> Iterator[Difference]:
     for name in [*_KEY, *sorted((set(a.key) | set(b.key)) - set(_KEY))]:
-        left, right = a.key.get(name), b.key.get(name)
-        if left == right:
-            continue
         code, called, why = _KEY.get(name, ("TW504", name, "it is part of the environment key"))
+        left, right = a.key.get(name), b.key.get(name)
         if "unread" in (left, right):
             why = "it could not be read on one side, so it may differ"
-        yield Difference(
-            f"key.{name}", BITS, code, f"{called} differs ({_against(left, right)}): {why}", left, right
-        )
+        if left != right:
+            yield _difference(f"key.{name}", called, (BITS, code, why), left, right)
 
 
 def _in_facts(a: Environment, b: Environment) -> Iterator[Difference]:
     left, right = dict(_flat(_arranged(a))), dict(_flat(_arranged(b)))
     for path in sorted(set(left) | set(right)):
-        if left.get(path) == right.get(path):
-            continue
         rule = next((rule for start, rule in _OTHERS if path == start or path.startswith(start + ".")), None)
-        if rule is None:
-            continue
-        group, code, why = rule
         values = left.get(path), right.get(path)
+        if rule is None or values[0] == values[1]:
+            continue
         if path == "code.git.commit":
             values = str(values[0])[:10], str(values[1])[:10]
         if any(is_unread(value) for value in values):
-            why = "it could not be read on one side"
-        yield Difference(path, group, code, f"{_called(path)} differs ({_against(*values)}): {why}", *values)
+            rule = (*rule[:2], "it could not be read on one side")
+        yield _difference(path, _called(path), rule, *values)
+
+
+def _difference(path: str, called: str, rule: tuple[str, str, str], left: Any, right: Any) -> Difference:
+    group, code, why = rule
+    return Difference(path, group, code, f"{called} differs ({_against(left, right)}): {why}", left, right)
 
 
 def _arranged(environment: Environment) -> dict[str, Any]:
     """The facts with the packages split into those that the program imports and those that are only installed."""
-    facts = dict(environment.facts)
-    packages = dict(facts.get("packages", {}))
+    packages = environment.facts.get("packages", {})
     installed, loaded = packages.get("installed"), packages.get("loaded")
-    if isinstance(installed, dict) and isinstance(loaded, dict):
-        packages["only_installed"] = {
-            name: version for name, version in installed.items() if name not in loaded
-        }
-    facts["packages"] = packages
-    return facts
+    if not isinstance(installed, dict) or not isinstance(loaded, dict):
+        return environment.facts
+    only = {name: version for name, version in installed.items() if name not in loaded}
+    return {**environment.facts, "packages": {**packages, "only_installed": only}}
 
 
 def _flat(document: Any, path: str = "") -> Iterator[tuple[str, Any]]:

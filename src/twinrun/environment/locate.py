@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from twinrun.environment.capture import capture, installed_framework
+from twinrun.environment.child import run_module
 from twinrun.environment.environment import Environment, read_json
 from twinrun.errors import BadRecording, NotComparable
 
@@ -43,18 +40,7 @@ def this_machine(*, framework: bool = True, timeout: float = 120.0) -> Environme
     packages are known from the names of their folders alone."""
     if not framework or installed_framework() is None:
         return capture(base=Path.cwd())
-    command = [sys.executable, "-m", "twinrun.environment.capture"]
-    environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ}
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout, env=environment, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        raise NotComparable(
-            f"the framework could not be started: {problem}", hint="try --no-framework"
-        ) from None
-    for line in reversed(done.stdout.splitlines()):
-        if line.startswith('{"twinrun/environment'):
-            return Environment.from_json(json.loads(line)["twinrun/environment/1"])
-    last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-    raise NotComparable(f"the framework could not be loaded: {last}", hint="try --no-framework")
+    documents, ending = run_module("twinrun.environment.capture", timeout=timeout)
+    if not documents:
+        raise NotComparable(f"the framework could not be loaded: {ending}", hint="try --no-framework")
+    return Environment.from_json(documents[-1]["twinrun/environment/1"])

@@ -17,6 +17,13 @@ from twinrun.environment.variables import NUMERIC
 from twinrun.errors import UsageError
 
 FORMATS = {"lock": "twinrun.lock", "requirements": "twinrun.lock.requirements.txt"}  # and where each goes
+# Facts of a framework that a variable sets: whole numbers and switches, of at least this value.
+_READ_BACK = (
+    ("intra_op_threads", "TF_NUM_INTRAOP_THREADS", 1),
+    ("inter_op_threads", "TF_NUM_INTEROP_THREADS", 1),
+    ("onednn", "TF_ENABLE_ONEDNN_OPTS", 0),
+    ("op_determinism", "TF_DETERMINISTIC_OPS", 1),
+)
 # Creating a virtual environment installs pip, and replaces it: a pinned one would be in the way.
 _NOT_PINNED = {"pip"}
 
@@ -86,15 +93,10 @@ def _variables(environment: Environment) -> dict[str, str]:
     seed = _hash_seed(environment)
     if seed.isdigit():
         pinned["PYTHONHASHSEED"] = seed
-    for which in ("intra", "inter"):
-        threads = environment.get("framework", f"{which}_op_threads")
-        if isinstance(threads, int) and threads > 0:
-            pinned[f"TF_NUM_{which.upper()}OP_THREADS"] = str(threads)
-    onednn = environment.get("framework", "onednn")
-    if isinstance(onednn, bool):
-        pinned["TF_ENABLE_ONEDNN_OPTS"] = str(int(onednn))
-    if environment.get("framework", "op_determinism") is True:
-        pinned["TF_DETERMINISTIC_OPS"] = "1"
+    for fact, variable, least in _READ_BACK:
+        value = environment.get("framework", fact)
+        if isinstance(value, int) and value >= least:
+            pinned[variable] = str(int(value))
     # The cap makes a stronger CPU behave as the one that was locked.
     _, caps = LEVELS.get(str(environment.get("cpu", "vector_in_effect")), ("", ()))
     if caps and environment.get("framework", "name"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -106,11 +106,10 @@ def _digest_of(probes: Iterable[Probe]) -> str:
 
 def compare(a: Fingerprint, b: Fingerprint) -> list[Agreement]:
     """Every probe of either side; one that only one side ran is not comparable."""
-    left: dict[Any, Probe] = {probe.place: probe for probe in a.probes}
-    right: dict[Any, Probe] = {probe.place: probe for probe in b.probes}
+    left, right = (_first_of(side.probes, lambda probe: probe.place) for side in (a, b))
     if not set(left) & set(right):
-        # Other devices or thread counts altogether: then by name, the first of each.
-        left, right = _first_by_name(a.probes), _first_by_name(b.probes)
+        # Other devices or thread counts altogether: then by name.
+        left, right = (_first_of(side.probes, lambda probe: probe.name) for side in (a, b))
     found = []
     for place in [*left, *(place for place in right if place not in left)]:
         if place in left and place in right:
@@ -121,10 +120,10 @@ def compare(a: Fingerprint, b: Fingerprint) -> list[Agreement]:
     return found
 
 
-def _first_by_name(probes: Iterable[Probe]) -> dict[Any, Probe]:
-    first: dict[Any, Probe] = {}
+def _first_of(probes: Iterable[Probe], key: Callable[[Probe], Hashable]) -> dict[Hashable, Probe]:
+    first: dict[Hashable, Probe] = {}
     for probe in probes:
-        first.setdefault(probe.name, probe)
+        first.setdefault(key(probe), probe)
     return first
 
 

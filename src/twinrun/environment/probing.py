@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from twinrun.environment.capture import installed_framework
+from twinrun.environment.child import run_module
 from twinrun.environment.environment import Environment, typed
 from twinrun.environment.numeric_fingerprint import Fingerprint, Probe
 from twinrun.errors import NotComparable
@@ -34,9 +31,8 @@ def take(
             "no framework is installed, so there is nothing to take a fingerprint of",
             hint="pip install tensorflow",
         )
-    variables = {"TF_CPP_MIN_LOG_LEVEL": "3", **(os.environ if environment is None else environment)}
     taken = [
-        _take_one(framework.prober, {"threads": count, "determinism": determinism}, variables, timeout)
+        _take_one(framework.prober, {"threads": count, "determinism": determinism}, environment, timeout)
         for count in threads or (0,)
     ]
     if len(taken) == 1:
@@ -57,14 +53,16 @@ class _Message:
 
 
 def _take_one(
-    module: str, settings: Mapping[str, Any], variables: Mapping[str, str], timeout: float
+    module: str, settings: Mapping[str, Any], variables: Mapping[str, str] | None, timeout: float
 ) -> Fingerprint:
     """Runs all the probes. One that crashes the process is recorded as such, and the rest run in a new process."""
     began = time.monotonic()
     probes: list[Probe] = []
     environment: Environment | None = None
     for _ in range(MOST_CRASHES):
-        messages, ending = _run(module, {**settings, "skip": len(probes)}, variables, timeout)
+        asked = json.dumps({**settings, "skip": len(probes)})
+        documents, ending = run_module(module, asked, timeout=timeout, variables=variables)
+        messages = [typed(each, _Message, "an answer of a probe") for each in documents]
         environment = environment or next((each.environment for each in messages if each.environment), None)
         probes += [each.probe for each in messages if each.probe is not None]
         last = messages[-1] if messages else _Message()
@@ -76,21 +74,3 @@ def _take_one(
     assert environment is not None
     settings = {**settings, "threads": environment.get("framework", "intra_op_threads", 0)}
     return Fingerprint(environment, tuple(probes), settings, round(time.monotonic() - began, 2))
-
-
-def _run(
-    module: str, settings: Mapping[str, Any], variables: Mapping[str, str], timeout: float
-) -> tuple[list[_Message], str]:
-    """What one process printed, and how it ended."""
-    command = [sys.executable, "-m", module, json.dumps(settings)]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout, env=variables, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise NotComparable(f"the probes did not end within {timeout:g} s") from None
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"')]
-    messages = [typed(json.loads(line), _Message, "an answer of a probe") for line in lines]
-    if done.returncode < 0:
-        return messages, signal.Signals(-done.returncode).name
-    return messages, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

@@ -1,0 +1,31 @@
+"""Runs a module that needs the framework in a process of its own: the parent imports none."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from twinrun.errors import NotComparable
+
+
+def run_module(
+    module: str, *arguments: str, timeout: float, variables: Mapping[str, str] | None = None
+) -> tuple[list[Any], str]:
+    """The JSON documents that it printed, one on a line, and how it ended."""
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **(os.environ if variables is None else variables)}
+    command = [sys.executable, "-m", module, *arguments]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout, env=environment, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise NotComparable(f"the framework could not be run: {problem}") from None
+    documents = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
+    if done.returncode < 0:
+        return documents, signal.Signals(-done.returncode).name
+    return documents, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
