@@ -21,13 +21,13 @@ def index() -> str:
         "is, why it breaks repeatability, an example, and what to write instead. Codes are stable: they are",
         'added, never reused. A code that is "not emitted yet" has a page, and no check or audit reports it.',
         "",
-        "A finding is silenced in the line it is about, with its code and a reason:",
+        "Silence a finding in the line it is about, with its code and a reason:",
         "",
         "```python",
         "files = os.listdir(folder)  # twinrun: ignore[TW302] counted, never iterated",
         "```",
         "",
-        "Without a reason the comment does not count, and the finding says so.",
+        "Without a reason the comment is ignored, and the finding notes it.",
     ]
     for family, title in FAMILIES.items():
         lines += ["", f"## {family}: {title}", "", "| code | name | what it is |", "|---|---|---|"]

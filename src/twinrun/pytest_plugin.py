@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 if TYPE_CHECKING:
-    from twinrun.baselines.report import BaselineResult
+    from twinrun.baselines.outcome import BaselineResult
     from twinrun.result import CheckResult
 
 # Set in the twins of a test: there the marker means nothing and the test simply runs. Names the file in which a twin
@@ -211,17 +211,17 @@ class Twinrun:
             )
             store = open_store(option("--twinrun-store"), self._config.rootpath)
             result = verbs.check(store, name, observed)
-        verdict = result.check.verdict
-        if verdict == "undecided" and result.file is None and option("--twinrun-record"):
+        verdict = result.verdict
+        if verdict == "undecided" and result.baseline.file is None and option("--twinrun-record"):
             return verbs.record(store, name, contract, observed)
         if verdict == "diverges" and (reason := option("--twinrun-accept")):
             return verbs.accept(store, name, reason, observed, contract)
         if verdict == "undecided":
-            _undecided(self._config, result.check, "; record one with `pytest --twinrun-record`")
+            _undecided(self._config, result, "; record one with `pytest --twinrun-record`")
         if verdict == "diverges":
-            from twinrun.baselines.report import outcome_as_text
+            from twinrun.render.baseline_text import baseline_as_text
 
-            pytest.fail(outcome_as_text(result), pytrace=False)
+            pytest.fail(baseline_as_text(result), pytrace=False)
         return result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +21,9 @@ from twinrun.comparison.verdict import (
 )
 from twinrun.errors import BadResult
 from twinrun.findings.finding import Finding
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "Conditions", "Experiment",
@@ -89,7 +92,7 @@ class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
         """The verdict with the kind of its reason: `undecided[timeout]`."""
         return f"{self.verdict}[{self.reason_kind}]" if self.reason_kind else self.verdict
 
-    def replace(self, **changes: Any) -> CheckResult:
+    def replace(self, **changes: Any) -> Self:
         return msgspec.structs.replace(self, **changes)
 
     def as_json(self) -> dict[str, Any]:

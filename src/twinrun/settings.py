@@ -1,4 +1,4 @@
-"""The options of a run, declared once. The command line, TWINRUN_* variables, [tool.twinrun] in pyproject.toml,
+"""The options of the verbs, declared once. The command line, TWINRUN_* variables, [tool.twinrun] in pyproject.toml,
 `twinrun.check` and the pytest marker all take their names, defaults and checks from here. Imports nothing heavy."""
 
 from __future__ import annotations
@@ -19,14 +19,21 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 @dataclass(frozen=True)
 class Option:
-    """`flag` is how it is written on the command line, where that is not the name itself."""
+    """`flag` and `variable` are how it is written on the command line and as a variable, where that does not follow
+    from its name."""
 
     help: str
-    kind: Literal["text", "texts", "count", "time", "switch", "pin"] = "text"
+    kind: Literal["text", "texts", "count", "time", "switch", "pin", "choice"] = "text"
     default: Any = None
     least: int = 1
     metavar: str | None = None
     flag: tuple[str, ...] = ()
+    variable: str = ""
+    choices: tuple[str, ...] = ()
+    required: bool = False
+
+    def flags(self, name: str) -> tuple[str, ...]:
+        return self.flag or (f"--{name.replace('_', '-')}",)
 
     def parse(self, name: str, value: Any) -> Any:
         """A value from the command line, a variable, the project file or a call."""
@@ -82,6 +89,24 @@ OPTIONS: dict[str, Option] = {
     "folder": Option("Where the recordings go.", metavar="FOLDER", flag=("--dir",)),
     "no_progress": Option("No live line.", "switch"),
     "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
+    "output_format": Option("How the result is written.", "choice", "text"),
+    "output_file": Option("Write the result there instead of to stdout.", metavar="FILE"),
+    "html": Option("Write a report that opens in a browser.", metavar="FILE"),
+    "fix_diff": Option("Print a patch for what can be fixed automatically.", "switch"),
+    # of one verb
+    "keep_values": Option(
+        "Keep the tensors themselves, so that two runs can be compared by value.", "switch"
+    ),
+    "source_only": Option("Read the source; run nothing.", "switch"),
+    "files": Option("Every argument is a file or folder to read; runs nothing.", "switch"),
+    "patches": Option("Show which functions Twinrun replaces, as found here, instead.", "switch"),
+    "controls": Option("Only these, separated by commas; all that are used by default.", metavar="LIST"),
+    "rounds": Option("Times each is run.", "count", 3),
+    "name": Option("The baseline's name; without one, all that pyproject.toml names."),
+    "store": Option("Folder or fsspec address of the baselines.", variable="TWINRUN_BASELINES"),
+    "reason": Option("Why the change is right; kept in the baseline's history.", required=True),
+    "recording": Option("Use this recording instead of running a program.", metavar="FOLDER"),
+    "no_rerun": Option("When it fails, do not run again to see whether it repeats.", "switch"),
 }
 
 

@@ -48,12 +48,12 @@ def test_an_allowed_name_stays_in_its_folder(name: str) -> None:
 
 
 def test_recorded_then_checked_repeats_and_a_change_diverges(store: Store) -> None:
-    assert verbs.record(store, "mnist", "bitwise", observed()).action == "recorded"
-    assert verbs.check(store, "mnist", observed()).check.verdict == REPEATS
+    assert verbs.record(store, "mnist", "bitwise", observed()).baseline.action == "recorded"
+    assert verbs.check(store, "mnist", observed()).verdict == REPEATS
     left = verbs.check(store, "mnist", observed(OTHER))
-    assert left.check.verdict == DIVERGES
-    assert left.check.first_difference is not None
-    assert (left.check.first_difference.step, left.check.first_difference.tensor) == (5, "kernel")
+    assert left.verdict == DIVERGES
+    assert left.first_difference is not None
+    assert (left.first_difference.step, left.first_difference.tensor) == (5, "kernel")
 
 
 def test_recording_again_changes_nothing_when_the_bits_are_the_same_and_is_refused_when_not(
@@ -62,7 +62,7 @@ def test_recording_again_changes_nothing_when_the_bits_are_the_same_and_is_refus
     verbs.record(store, "mnist", "bitwise", observed())
     (file,) = store.files("mnist")
     before = store.read("mnist", file)
-    assert verbs.record(store, "mnist", "bitwise", observed()).action == "unchanged"
+    assert verbs.record(store, "mnist", "bitwise", observed()).baseline.action == "unchanged"
     with pytest.raises(UsageError, match="already, with other bits"):
         verbs.record(store, "mnist", "bitwise", observed(OTHER))
     with pytest.raises(UsageError, match="already, with the contract"):
@@ -73,7 +73,7 @@ def test_recording_again_changes_nothing_when_the_bits_are_the_same_and_is_refus
 def test_accepting_replaces_and_keeps_the_reason_and_what_was_replaced(store: Store) -> None:
     verbs.record(store, "mnist", "bitwise", observed())
     verbs.accept(store, "mnist", "a better kernel", observed(OTHER))
-    assert verbs.check(store, "mnist", observed(OTHER)).check.verdict == REPEATS
+    assert verbs.check(store, "mnist", observed(OTHER)).verdict == REPEATS
     verbs.accept(store, "mnist", "and back", observed())
     (baseline,) = verbs.find(store, "mnist")
     assert [entry["reason"] for entry in baseline.history] == ["a better kernel", "and back"]
@@ -90,21 +90,21 @@ def test_other_environments_have_their_own_baseline_and_one_without_is_undecided
     )
     verbs.record(store, "mnist", "bitwise", observed(environment=two))
     verbs.record(store, "mnist", "bitwise", observed(OTHER, environment=eight))
-    assert verbs.check(store, "mnist", observed(environment=two)).check.verdict == REPEATS
-    assert verbs.check(store, "mnist", observed(OTHER, environment=eight)).check.verdict == REPEATS
+    assert verbs.check(store, "mnist", observed(environment=two)).verdict == REPEATS
+    assert verbs.check(store, "mnist", observed(OTHER, environment=eight)).verdict == REPEATS
     missing = verbs.check(store, "mnist", observed(environment=weak))
-    assert missing.check.verdict == UNDECIDED and missing.exit_code == 2
-    assert set(missing.other_keys) == {two.name, eight.name}
-    assert missing.nearest == eight.name
-    assert [each.code for each in missing.differences] == ["TW503"]
-    assert "avx2 against sse4" in (missing.check.reason or "")
-    assert missing.commands == ("twinrun baseline record train.py --name mnist",)
+    assert missing.verdict == UNDECIDED and missing.exit_code == 2
+    assert set(missing.baseline.other_keys) == {two.name, eight.name}
+    assert missing.baseline.nearest == eight.name
+    assert [each.code for each in missing.baseline.differences] == ["TW503"]
+    assert "avx2 against sse4" in (missing.reason or "")
+    assert missing.baseline.commands == ("twinrun baseline record train.py --name mnist",)
 
 
 def test_without_any_baseline_the_check_is_undecided_and_says_how_to_record_one(store: Store) -> None:
     found = verbs.check(store, "new", observed())
-    assert found.check.verdict == UNDECIDED
-    assert found.commands == ("twinrun baseline record train.py --name new",)
+    assert found.verdict == UNDECIDED
+    assert found.baseline.commands == ("twinrun baseline record train.py --name new",)
 
 
 def test_a_key_that_could_not_be_read_is_neither_recorded_nor_passed(store: Store) -> None:
@@ -138,7 +138,7 @@ def test_a_damaged_baseline_is_named_and_never_a_pass(tmp_path: Path, how: str) 
     (listed,) = verbs.listing(store)
     assert listed.problem is not None and path.name in listed.problem
     verbs.accept(store, "mnist", "the file was damaged", observed())
-    assert verbs.check(store, "mnist", observed()).check.verdict == REPEATS
+    assert verbs.check(store, "mnist", observed()).verdict == REPEATS
     (baseline,) = verbs.find(store, "mnist")
     assert "cannot be used" in baseline.history[0]["replaced"]["damaged"]
 
@@ -176,7 +176,7 @@ def test_a_store_that_cannot_be_written_is_named_and_can_still_be_checked(tmp_pa
     store = LocalStore(tmp_path / "store")
     verbs.record(store, "mnist", "bitwise", observed())
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    assert verbs.check(store, "mnist", observed()).check.verdict == REPEATS
+    assert verbs.check(store, "mnist", observed()).verdict == REPEATS
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before, "a check writes nothing"
 
 
@@ -234,7 +234,7 @@ def test_a_writer_that_died_does_not_stop_the_next(tmp_path: Path) -> None:
     (folder / ".lock").write_text("")
     (folder / ".x.json.999999").write_text("half of a fi")
     verbs.record(store, "mnist", "bitwise", observed())
-    assert verbs.check(store, "mnist", observed()).check.verdict == REPEATS
+    assert verbs.check(store, "mnist", observed()).verdict == REPEATS
     assert len(store.files("mnist")) == 1
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from baseline_runs import PROGRAM
-from twinrun.cli.late import with_late_options
+
+from twinrun.cli.options import BaselineVerb, arranged
 
 
 def twinrun(folder: Path, *words: str, **variables: str) -> tuple[int, dict[str, Any], str]:
@@ -175,7 +176,7 @@ def test_a_numeric_contract_takes_small_changes_and_a_band_takes_larger_ones(pro
 
     code, document, _ = twinrun(project, "check", "--no-rerun", "--name", "near", "train.py", "0.010001")
     assert (code, document["verdict"], document["contract"]) == (0, "repeats", contract)
-    assert document["bits_differ_from"]["tensor"] == "adam/learning_rate"
+    assert document["first_bit_difference"]["tensor"] == "adam/learning_rate"
 
     code, document, _ = twinrun(project, "check", "--no-rerun", "--name", "near", "train.py", "0.012")
     assert (code, document["verdict"]) == (1, "diverges")
@@ -232,12 +233,12 @@ VALUED = {"--name", "--reason", "--store", "--contract", "--output-format", "--s
         ("--steps 3 train.py --epochs 2 --name a", "--steps 3 --name a train.py --epochs 2"),
         ("train.py -- --name b", "train.py --name b"),
         ("train.py --name a -- --name b", "--name a train.py --name b"),
-        ("-m pkg.train --name a --lr 1", "--name a -m pkg.train --lr 1"),
-        ("--pin train.py --name a", "--pin --name a train.py"),
+        ("-m pkg.train --name a --lr 1", "--name a -m pkg.train -- --lr 1"),
+        ("--pin train.py --name a", "--pin=default --name a train.py"),
         ("--pin=3 train.py --reason r", "--pin=3 --reason r train.py"),
         ("train.py --steps 3 --name a", "--name a train.py --steps 3"),
         ("", ""),
     ],
 )
 def test_our_options_may_follow_the_program_and_the_program_s_own_stay_its_own(given: str, seen: str) -> None:
-    assert with_late_options(given.split(), VALUED) == seen.split()
+    assert arranged(given.split(), VALUED, BaselineVerb.late) == seen.split()

@@ -15,6 +15,7 @@ from twinrun.environment import machine, packages, user_files
 from twinrun.environment.capture import capture
 from twinrun.environment.environment import UNREAD, Environment
 from twinrun.errors import BadRecording
+from twinrun.frameworks.protocol import Framework
 
 PROGRAM = """
 import json, os, sys, time
@@ -150,7 +151,10 @@ def test_a_group_that_cannot_be_read_says_so_and_the_others_stand(monkeypatch: p
 
 
 def test_a_describer_that_fails_does_not_stop_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capturing, "DESCRIBERS", {"json": "no.such.adapter"})
+    class Broken(Framework):
+        module, describer = "json", "no.such.module"
+
+    monkeypatch.setattr(capturing, "frameworks", lambda: (Broken(),))
     monkeypatch.setattr(json, "__version__", "1", raising=False)
     assert capture().facts["framework"]["unread"].startswith(UNREAD)
 

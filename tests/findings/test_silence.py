@@ -34,7 +34,7 @@ def test_several_codes_and_names_can_be_silenced_at_once() -> None:
     assert (found.codes, found.reason, found.unknown) == (("TW302", "TW301"), "sorted below", ())
 
 
-def test_words_that_are_no_codes_are_kept_apart() -> None:
+def test_words_that_are_not_codes_are_kept_apart() -> None:
     found = silence("x = f()  # twinrun: ignore[TW999] because")
     assert found is not None
     assert (found.codes, found.unknown) == ((), ("TW999",))
@@ -91,9 +91,9 @@ def test_sifting_takes_out_what_the_source_silences_and_keeps_the_rest() -> None
     ]
 
 
-def test_a_silence_without_a_reason_is_said_in_the_finding() -> None:
+def test_a_silence_without_a_reason_is_noted_in_the_finding() -> None:
     kept = sift([finding("TW302", "unsorted", file="train.py", line=11)], {"train.py": SOURCE}.get).kept
-    assert kept[0].evidence == ("ignore[TW302] is written here without a reason, so it does not count",)
+    assert kept[0].evidence == ("ignore[TW302] has no reason here, so it is ignored",)
 
 
 def test_findings_without_a_readable_place_are_kept() -> None:

@@ -69,7 +69,7 @@ import numpy as np
 
 def test_kept(twinrun):
     result = twinrun.baseline("kept", {"w": np.arange(3.0) * FACTOR}, metrics={"loss": 0.5})
-    assert result.check.verdict == "repeats"
+    assert result.verdict == "repeats"
 
 
 def test_near(twinrun):

@@ -66,7 +66,7 @@ def audit(folder: Path, *arguments: str) -> Ran:
 def test_findings_are_exit_code_1_and_say_the_place_the_evidence_and_the_fix(here: Path) -> None:
     ran = audit(here, "--source-only", "guilty.py")
     assert ran.returncode == 1
-    assert "suspicion[TW201]" in ran.stdout
+    assert "likely[TW201]" in ran.stdout
     assert "--> guilty.py:5   ds = ds.shuffle(10)" in ran.stdout
     assert "it reaches a dataset at guilty.py:5" in ran.stdout
     assert "fix: " in ran.stdout
@@ -332,4 +332,4 @@ def test_silenced_findings_are_named_with_their_reason(here: Path) -> None:
     (here / "guilty.py").write_text(text.replace("shuffle(10)", "shuffle(10)  # twinrun: ignore[TW201]"))
     ran = audit(here, "--source-only", "guilty.py")
     assert ran.returncode == 1
-    assert "without a reason, so it does not count" in ran.stdout
+    assert "has no reason here, so it is ignored" in ran.stdout

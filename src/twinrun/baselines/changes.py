@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from twinrun.baselines.baseline import Baseline, without_installed
 from twinrun.baselines.judgement import first_bits
 from twinrun.baselines.kept_run import KeptRun
-from twinrun.baselines.report import BaselineResult
+from twinrun.baselines.outcome import BaselineResult
 from twinrun.environment.difference import NOTHING, Difference, differences
 from twinrun.environment.environment import Environment
 from twinrun.findings import catalogue
@@ -29,7 +30,7 @@ def explained(
     changed = tuple(each for each in between(baseline.environment, run.environment) if each.group != NOTHING)
     then = commit_of(baseline.environment)
     commits, unknown = commits_between(then, commit_of(run.environment), Path.cwd())
-    notes = list(result.check.notes)
+    notes = list(result.notes)
     if unknown and then not in (None, "none"):
         notes.append(f"commits between: {unknown}")
     findings = (*(each.as_finding() for each in changed), *_other_command(baseline, run))
@@ -39,9 +40,11 @@ def explained(
         notes.append(
             "nothing that Twinrun reads changed since the baseline: neither code nor data nor packages"
         )
-    checked = replace(result.check, findings=findings, notes=tuple(notes))
-    command = f"twinrun baseline accept {run.program} --name {result.name} --reason '…'"
-    return replace(result, check=checked, differences=changed, commits=tuple(commits), commands=(command,))
+    command = f"twinrun baseline accept {run.program} --name {baseline.name} --reason '…'"
+    details = msgspec.structs.replace(
+        result.baseline, differences=changed, commits=tuple(commits), commands=(command,)
+    )
+    return result.replace(findings=findings, notes=tuple(notes), baseline=details)
 
 
 def between(then: Environment, now: Environment) -> list[Difference]:

@@ -6,36 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from twinrun.baselines.kept_run import KeptRun, Sample, from_recording, samples_of
-from twinrun.comparison.contract import Contract
 from twinrun.launch.check import run_check
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, RunResult, run_once
 from twinrun.launch.twin_process import Twin
-from twinrun.protocol.intervention import Interventions, Pin
-from twinrun.protocol.pin import PinRequest
 from twinrun.recording.dump import read_dump
 from twinrun.recording.frame import Frame
 from twinrun.result import REPEATS, UNDECIDED, CheckResult
-
-
-@dataclass(frozen=True)
-class Running:
-    """How a program is run for a baseline."""
-
-    program: Program
-    contract: Contract
-    steps: int | None = None
-    pin: PinRequest | None = None
-    timeout: float | None = None
-
-    @property
-    def interventions(self) -> Interventions:
-        return () if self.pin is None else (Pin(self.pin),)
-
-    def kept(self, recording: Path, samples: tuple[Sample, ...] = ()) -> KeptRun:
-        pin = None if self.pin is None else str(self.pin)
-        return from_recording(recording, steps=self.steps, pin=pin, samples=samples)
 
 
 @dataclass
@@ -57,31 +34,25 @@ class _Ending:
             file.unlink()
 
 
-def observe(running: Running, screen: Screen | None = None) -> KeptRun | CheckResult:
-    """One run. A program that failed, or in which no training was observed, gives an undecided result."""
-    options = RunOptions(running.program, running.steps, running.interventions, timeout=running.timeout)
-    ending = _Ending(running.steps)
-    ran = run_once(options, screen, on_frame=ending if running.contract.numeric else None)
-    return _failure(ran) or running.kept(ran.recording, ending.samples)
-
-
-def observe_twins(running: Running, runs: int, screen: Screen | None = None) -> KeptRun | CheckResult:
-    """Twins that must repeat under the contract before one of them may become a baseline."""
-    options = CheckOptions(
-        running.program,
-        runs,
-        running.steps,
-        running.contract,
-        running.interventions,
-        timeout=running.timeout,
-    )
-    result = run_check(options, screen)
-    if result.verdict != REPEATS:
-        return result
-    if running.contract.numeric:
+def observe(options: CheckOptions, screen: Screen | None = None) -> KeptRun | CheckResult:
+    """A run to keep. Several must repeat under the contract first. A program that does not repeat, that failed, or in
+    which no training was observed gives the result of a check instead."""
+    if options.runs > 1:
+        result = run_check(options, screen)
+        if result.verdict != REPEATS:
+            return result
+        if not options.contract.numeric:
+            return _kept(options, Path(result.recordings[0]))
         # Values come from one more run: twins in lockstep record digests alone.
-        return observe(running, screen)
-    return running.kept(Path(result.recordings[0]))
+    once = RunOptions(options.program, options.steps, options.interventions, timeout=options.timeout)
+    ending = _Ending(options.steps)
+    ran = run_once(once, screen, on_frame=ending if options.contract.numeric else None)
+    return _failure(ran) or _kept(options, ran.recording, ending.samples)
+
+
+def _kept(options: CheckOptions, recording: Path, samples: tuple[Sample, ...] = ()) -> KeptRun:
+    pin = None if options.pin is None else str(options.pin)
+    return from_recording(recording, steps=options.steps, pin=pin, samples=samples)
 
 
 def _failure(ran: RunResult) -> CheckResult | None:

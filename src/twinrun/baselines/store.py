@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import time
 from abc import ABC, abstractmethod
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from twinrun.environment.environment import EnvironmentKey
+from twinrun.environment.environment import EnvironmentKey, write_whole
 from twinrun.environment.secrets import mask, strip_user_info
 from twinrun.errors import CannotWrite, UsageError
 
@@ -101,16 +100,7 @@ class LocalStore(Store):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with self._locked(folder):
-                text = change(self.read(name, file))
-                partial = folder / f".{file}.{os.getpid()}"
-                try:
-                    with partial.open("w", encoding="utf-8") as out:
-                        out.write(text)
-                        out.flush()
-                        os.fsync(out.fileno())
-                    partial.replace(folder / file)
-                finally:
-                    partial.unlink(missing_ok=True)
+                write_whole(folder / file, change(self.read(name, file)))
         except OSError as problem:
             raise CannotWrite(
                 f"cannot write a baseline to {folder}: {problem.strerror or problem}",
@@ -158,21 +148,15 @@ class FsspecStore(Store):
         self._root = str(root).rstrip("/")
 
     def _bytes(self, path: str) -> bytes | None:
-        try:
+        with contextlib.suppress(FileNotFoundError), self._failing("read from"):
             return bytes(self._fs.cat_file(f"{self._root}/{path}"))
-        except FileNotFoundError:
-            return None
-        except Exception as problem:
-            raise self._failure("read from", problem) from None
+        return None
 
     def _inside(self, path: str) -> list[str]:
-        try:
+        with contextlib.suppress(FileNotFoundError), self._failing("list"):
             found = self._fs.ls(f"{self._root}/{path}".rstrip("/"), detail=False)
-        except FileNotFoundError:
-            return []
-        except Exception as problem:
-            raise self._failure("list", problem) from None
-        return [str(each).rstrip("/").rpartition("/")[2] for each in found]
+            return [str(each).rstrip("/").rpartition("/")[2] for each in found]
+        return []
 
     def change(self, name: str, file: str, change: Change) -> None:
         before = self.read(name, file)
@@ -180,12 +164,16 @@ class FsspecStore(Store):
         if self.read(name, file) != before:
             raise CannotWrite(f"{file} was changed by someone else meanwhile", hint="run the command again")
         folder = f"{self._root}/{checked_name(name)}"
-        try:
+        with self._failing("write to"):
             self._fs.makedirs(folder, exist_ok=True)
             self._fs.pipe_file(f"{folder}/{file}", text.encode())
-        except Exception as problem:
-            raise self._failure("write to", problem) from None
 
-    def _failure(self, verb: str, problem: Exception) -> CannotWrite:
+    @contextlib.contextmanager
+    def _failing(self, verb: str) -> Iterator[None]:
         """Each filesystem has errors of its own, and may name the whole address in them."""
-        return CannotWrite(f"cannot {verb} {self.location}: {mask(str(problem))}")
+        try:
+            yield
+        except Exception as problem:
+            if isinstance(problem, FileNotFoundError) and verb != "write to":
+                raise
+            raise CannotWrite(f"cannot {verb} {self.location}: {mask(str(problem))}") from None

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from twinrun.baselines.baseline import Baseline, as_text, baseline_of, finite, from_text
 from twinrun.baselines.changes import between, commit_of, explained
 from twinrun.baselines.judgement import Judgement, first_bits, judge
 from twinrun.baselines.kept_run import KeptRun
-from twinrun.baselines.report import BaselineResult
+from twinrun.baselines.outcome import BaselineDetails, BaselineResult
 from twinrun.baselines.store import Store, checked_name, file_of
 from twinrun.environment.difference import BITS, NOTHING
 from twinrun.environment.environment import EnvironmentKey
 from twinrun.environment.secrets import mask
 from twinrun.errors import BadBaseline, UsageError
-from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, Reason
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def record(store: Store, name: str, contract: str, run: KeptRun) -> BaselineResu
         )
 
     store.change(name, file, change)
-    return _result(store, name, run, new, Judgement(REPEATS, steps=new.last_step), action)
+    return _result(store, name, run, Judgement(REPEATS, steps=new.last_step), new, action)
 
 
 def accept(store: Store, name: str, reason: str, run: KeptRun, contract: str | None = None) -> BaselineResult:
@@ -62,31 +64,34 @@ def accept(store: Store, name: str, reason: str, run: KeptRun, contract: str | N
         raise UsageError(
             "why is the change accepted?", hint="--reason 'new learning rate, see the pull request'"
         )
-    written: list[Baseline] = []
+    new = baseline_of(name, contract or "bitwise", run, _now())
 
     def change(there: str | None) -> str:
-        entry: dict[str, Any] = {"when": _now(), "reason": mask(reason.strip())}
-        old: Baseline | None = None
+        nonlocal new
+        entry: dict[str, Any] = {"when": new.recorded, "reason": mask(reason.strip())}
+        history: tuple[dict[str, Any], ...] = ()
+        kept = new.contract
         if there is not None:
             try:
                 old = _read(there, store, name, run.environment.key)
+                entry["replaced"] = _summary(old)
+                history, kept = old.history, contract or old.contract
             except BadBaseline as problem:
                 entry["replaced"] = {"damaged": problem.message}
-        if old is not None:
-            entry["replaced"] = {
-                "final": old.rows[-1].chain,
-                "recorded": old.recorded,
-                "commit": commit_of(old.environment),
-                "metrics": finite(old.metrics),
-            }
-        kept = contract or (old.contract if old else "bitwise")
-        history = (*(old.history if old else ()), entry)
-        written.append(baseline_of(name, kept, run, _now(), history))
-        return as_text(written[-1])
+        new = baseline_of(name, kept, run, new.recorded, (*history, entry))
+        return as_text(new)
 
     store.change(name, file, change)
-    new = written[-1]
-    return _result(store, name, run, new, Judgement(REPEATS, steps=new.last_step), "accepted")
+    return _result(store, name, run, Judgement(REPEATS, steps=new.last_step), new, "accepted")
+
+
+def _summary(replaced: Baseline) -> dict[str, Any]:
+    return {
+        "final": replaced.rows[-1].chain,
+        "recorded": replaced.recorded,
+        "commit": commit_of(replaced.environment),
+        "metrics": finite(replaced.metrics),
+    }
 
 
 def check(
@@ -99,10 +104,10 @@ def check(
     if text is None:
         return _no_baseline(store, name, run)
     if key.unread:
-        return _result(store, name, run, None, Judgement(UNDECIDED, Reason("not-instrumented", _unread(key))))
+        return _result(store, name, run, Judgement(UNDECIDED, Reason("not-instrumented", _unread(key))))
     baseline = _read(text, store, name, key)
     judgement = judge(baseline, run, baseline.contract)
-    result = _result(store, name, run, baseline, judgement)
+    result = _result(store, name, run, judgement, baseline)
     if judgement.verdict != DIVERGES:
         return result
     return explained(result, baseline, run, again() if again else None)
@@ -143,12 +148,9 @@ def _read(text: str, store: Store, name: str, key: EnvironmentKey) -> Baseline:
     """Reads a file that should be of this name and key: one that was moved there is refused."""
     where = f"{store.location}/{name}/{file_of(key)}"
     baseline = from_text(text, where)
-    if baseline.name != name:
-        raise BadBaseline(
-            f"{where} is a baseline of {baseline.name!r}, not of {name!r}", hint="was it copied or moved?"
-        )
-    if baseline.environment.key != key:
-        raise BadBaseline(f"{where} is a baseline of another environment", hint="was it copied or renamed?")
+    if (baseline.name, baseline.environment.key) != (name, key):
+        whose = f"{baseline.name!r}, not of {name!r}" if baseline.name != name else "another environment"
+        raise BadBaseline(f"{where} is a baseline of {whose}", hint="was it copied, moved or renamed?")
     return baseline
 
 
@@ -157,28 +159,29 @@ def _no_baseline(store: Store, name: str, run: KeptRun) -> BaselineResult:
     here = run.environment
     entries = listing(store, name)
     known = [each.baseline.environment for each in entries if each.baseline is not None]
-    damaged = tuple(each.problem for each in entries if each.problem is not None)
     changed = {each.name: between(each, here) for each in known}
     nearest = min(
         changed,
         key=lambda key: (sum(d.group == BITS for d in changed[key]), len(changed[key]), key),
         default=None,
     )
-    if nearest is None:
-        reason, shown = f"there is no baseline {name!r} yet in {store.location}", []
-    else:
-        shown = [each for each in changed[nearest] if each.group != NOTHING]
+    shown = [each for each in changed[nearest] if each.group != NOTHING] if nearest else []
+    reason = f"there is no baseline {name!r} yet in {store.location}"
+    if nearest:
         missing = f"no baseline {name!r} for this environment ({here.name})"
         reason = f"{missing}; the nearest is {nearest}: {shown[0].sentence}"
-    result = _result(store, name, run, None, Judgement(UNDECIDED, Reason("no-baseline", reason)))
-    findings = tuple(each.as_finding() for each in shown if each.group == BITS)
-    return replace(
-        result,
-        check=result.check.replace(findings=findings, notes=damaged),
+    result = _result(store, name, run, Judgement(UNDECIDED, Reason("no-baseline", reason)))
+    details = msgspec.structs.replace(
+        result.baseline,
         other_keys=tuple(sorted(changed)),
         nearest=nearest,
         differences=tuple(shown),
         commands=(f"twinrun baseline record {run.program} --name {name}",),
+    )
+    return result.replace(
+        findings=tuple(each.as_finding() for each in shown if each.group == BITS),
+        notes=tuple(each.problem for each in entries if each.problem is not None),
+        baseline=details,
     )
 
 
@@ -186,12 +189,16 @@ def _result(
     store: Store,
     name: str,
     run: KeptRun,
-    baseline: Baseline | None,
     judgement: Judgement,
+    baseline: Baseline | None = None,
     action: str = "checked",
 ) -> BaselineResult:
     environment = run.environment
-    checked = CheckResult(
+    details = BaselineDetails(name, action, environment.name, store.location)
+    if baseline is not None:
+        file = f"{name}/{file_of(environment.key)}"
+        details = msgspec.structs.replace(details, file=file, history=baseline.history)
+    return BaselineResult(
         program=run.program,
         verdict=judgement.verdict,
         reason=judgement.reason and judgement.reason.message,
@@ -203,15 +210,7 @@ def _result(
         first_bit_difference=judgement.bits,
         environment=environment.as_json(),
         recordings=(run.recording,) if run.recording else (),
-    )
-    return BaselineResult(
-        check=checked,
-        name=name,
-        action=action,
-        key=environment.name,
-        store=store.location,
-        file=None if baseline is None else f"{name}/{file_of(environment.key)}",
-        history=() if baseline is None else baseline.history,
+        baseline=details,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +15,12 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=RunningVerb)
-@click.option(
-    "--source-only", is_flag=True, envvar="TWINRUN_SOURCE_ONLY", help="Read the source; run nothing."
-)
-@click.option(
-    "--files", "each", is_flag=True, help="Every argument is a file or folder to read; runs nothing."
-)
-@click.option("--fix-diff", is_flag=True, help="Print a patch for what can be fixed automatically.")
-@output_options(("text", "json", "sarif", "github"), html=False)
-@shared("quiet", quiet={"help": "The count only."})
+@shared("source_only", "files", "fix_diff", "quiet", quiet={"help": "The count only."})
+@output_options(("text", "json", "sarif", "github"), to="output_file")
 @click.option("-m", "module", metavar="MODULE", help="Audit a module, as python -m would run it.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def audit(ctx: click.Context, /, source_only: bool, each: bool, fix_diff: bool, **given: Any) -> None:
+def audit(ctx: click.Context, /, source_only: bool, files: bool, **given: Any) -> None:
     """Report what in PROGRAM keeps it from repeating, before anything is trained.
 
     PROGRAM is a script, a folder (every .py file in it), or a module with -m. What follows a script or module
@@ -36,27 +28,24 @@ def audit(ctx: click.Context, /, source_only: bool, each: bool, fix_diff: bool, 
 
     Exit codes: 0 no findings, 1 findings, 2 could not judge.
     """
-    from twinrun.render import NOTHING_TO_FIX, write
+    from twinrun.render import write, write_patch
 
-    result = _audited(given["program"], given["module"], each=each, source_only=source_only or each)
-    if fix_diff:
-        text = result.as_fix_diff()
-        if not text:
-            click.echo(NOTHING_TO_FIX, err=True)
+    result = _audited(given["program"], given["module"], files=files, source_only=source_only or files)
+    if given["fix_diff"]:
+        write_patch(result.as_fix_diff(), given["output_file"])
     else:
-        text = _rendered(result, given["output_format"], given["quiet"])
-    write(text, given["output_file"])
+        write(_rendered(result, given["output_format"], given["quiet"]), given["output_file"])
     ctx.exit(result.exit_code)
 
 
-def _audited(program: tuple[str, ...], module: str | None, *, each: bool, source_only: bool) -> AuditResult:
+def _audited(program: tuple[str, ...], module: str | None, *, files: bool, source_only: bool) -> AuditResult:
     from twinrun.launch.audit_run import audit_datasets
     from twinrun.source_audit.audit import audit_source, module_file
     from twinrun.source_audit.audit_result import audit_result
 
     if module is None and not program:
         raise UsageError("which program?", hint="twinrun audit train.py, or twinrun audit -m package.train")
-    if each:
+    if files:
         return audit_result(" ".join(program), audit_source(program), None)
     if module is not None:
         script, arguments, name = module_file(module), program, f"-m {module}"
@@ -83,14 +72,13 @@ def _audited(program: tuple[str, ...], module: str | None, *, each: bool, source
 
 
 def _rendered(result: AuditResult, output_format: str, quiet: bool) -> str:
+    from twinrun.render import findings_text, json_text
+    from twinrun.render.audit_text import as_text
+
     if output_format == "json":
-        return json.dumps(result.as_json(), indent=1) + "\n"
+        return json_text(result.as_json())
     if output_format == "text":
-        from twinrun.render.audit_text import as_text
-
         return as_text(result, quiet=quiet)
-    from twinrun.render import findings_text
-
     if result.reason:
         click.echo(f"error: {result.reason}", err=True)
     return findings_text(result.findings, output_format)

@@ -3,57 +3,37 @@ key."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinrun.cli.options import BaselineVerb, output_options, program_arguments, seconds, the_pin, the_program
+from twinrun.cli import options
+from twinrun.cli.options import TEXT_OR_JSON, BaselineVerb, Decorator, shared
+from twinrun.errors import UsageError
 
 if TYPE_CHECKING:
+    from twinrun.baselines.baseline import Baseline
     from twinrun.baselines.kept_run import KeptRun
-    from twinrun.baselines.report import Outcome
-    from twinrun.baselines.running import Running
     from twinrun.baselines.store import Store
     from twinrun.baselines.verbs import Listed
+    from twinrun.result import CheckResult
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-STORE = click.option("--store", envvar="TWINRUN_BASELINES", help="Folder or fsspec address of the baselines.")
-RUNS = click.option(
-    "--runs", type=click.IntRange(min=1), default=2, show_default=True, help="Runs that must agree."
-)
+_RUNS = {"least": 1, "help": "Runs that must agree."}
 
 
-def running_verb(*own: Decorator, formats: tuple[str, ...] = ("text", "json")) -> Decorator:
+def running_verb(
+    *own: str, formats: tuple[str, ...] = ("text", "json"), **changes: Mapping[str, Any]
+) -> Decorator:
     """The options of a verb that runs a program, with its own ones among them."""
-    options: tuple[Decorator, ...] = (
-        click.option("--name", help="The baseline's name; without one, all that pyproject.toml names."),
-        STORE,
-        *own,
-        click.option("--steps", type=click.IntRange(min=1), help="Stop after this many steps."),
-        click.option("--pin", metavar="[=SEED]", help="Pin every source of randomness."),
-        click.option(
-            "--timeout", callback=seconds, metavar="TIME", help="Give up after this long (90s, 5m)."
-        ),
-        click.option(
-            "--recording", metavar="FOLDER", help="Use this recording instead of running a program."
-        ),
-        click.option("--quiet", "-q", is_flag=True, help="The verdict only."),
-        output_options(formats),
-        program_arguments,
+    return options.all_of(
+        shared("name", "store", *own, "steps", "pin", "timeout", "recording", "quiet", **changes),
+        options.output_options(formats),
+        options.program_arguments,
         click.pass_context,
     )
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 @click.group()
@@ -62,37 +42,30 @@ def baseline() -> None:
 
 
 @baseline.command(cls=BaselineVerb)
-@running_verb(
-    click.option("--contract", default="bitwise", show_default=True, help="How equal later runs must be."),
-    RUNS,
-)
+@running_verb("contract", "runs", runs=_RUNS, contract={"help": "How equal later runs must be."})
 def record(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM until twins agree, and keep it as the baseline NAME of this environment.
 
     Exit codes: 0 recorded, 1 the program does not repeat, 2 could not be recorded.
     """
-    ctx.exit(_each(given, lambda one: _made(one, reason=None)))
+    ctx.exit(_each(given, _recorded))
 
 
 @baseline.command(cls=BaselineVerb)
 @running_verb(
-    click.option("--reason", required=True, help="Why the change is right; kept in the baseline's history."),
-    click.option("--contract", help="Another contract; the baseline's own by default."),
-    RUNS,
+    "reason",
+    "contract",
+    "runs",
+    runs=_RUNS,
+    contract={"default": None, "help": "Another contract; the baseline's own by default."},
 )
 def accept(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM and replace the baseline NAME of this environment, with a reason that is kept."""
-    reason = str(given.pop("reason"))
-    ctx.exit(_each(given, lambda one: _made(one, reason)))
+    ctx.exit(_each(given, _recorded))
 
 
 @baseline.command(cls=BaselineVerb)
-@running_verb(
-    click.option(
-        "--no-rerun", is_flag=True, help="When it fails, do not run again to see whether it repeats."
-    ),
-    formats=("text", "json", "sarif", "junit", "github"),
-)
+@running_verb("no_rerun", formats=("text", "json", "sarif", "junit", "github"))
 def check(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM once and compare it with the baseline NAME of this environment.
 
@@ -103,68 +76,61 @@ def check(ctx: click.Context, /, **given: Any) -> None:
 
 @baseline.command(name="list")
 @click.argument("name", required=False)
-@STORE
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@shared("store")
+@TEXT_OR_JSON
 @click.pass_context
 def list_(ctx: click.Context, name: str | None, store: str | None, output_format: str) -> None:
     """List the baselines, of NAME or of all names. Exit 2 when one of them is damaged."""
     from twinrun.baselines.verbs import listing
+    from twinrun.render import show
     from twinrun.render.text import printable
 
     place = _store(store)
     found = listing(place, name)
-    if output_format == "json":
-        entries = [_listed(each) for each in found]
-        document = {"schema": "twinrun/baseline-list/1", "store": place.location, "baselines": entries}
-        click.echo(json.dumps(document, indent=1))
-    elif not found:
+    entries = [_listed(each) for each in found]
+    document = {"schema": "twinrun/baseline-list/1", "store": place.location, "baselines": entries}
+    show(output_format, document, (printable(_line(each)) for each in found))
+    if not found and output_format == "text":
         click.echo(f"no baselines in {place.location}", err=True)
-    else:
-        for each in found:
-            click.echo(printable(_line(each)))
     ctx.exit(2 if any(each.problem for each in found) else 0)
 
 
-def _each(given: dict[str, Any], one: Callable[[dict[str, Any]], Outcome]) -> int:
+def _each(given: dict[str, Any], one: Callable[[dict[str, Any], Store], CheckResult]) -> int:
     """The baseline that was named, or that of every configured program that has one."""
     from twinrun.cli.programs import all_wanted, configured, worst
-    from twinrun.errors import UsageError
+    from twinrun.render import write_results
+    from twinrun.render.several import BASELINES, one_program_only
 
+    store = _store(given["store"])
     if given["name"] is not None:
-        outcome = one(given)
-        _write([(given["name"], outcome)], given, several=False)
-        return outcome.exit_code
-    named = [each for each in configured() if each.baseline is not None]
-    if not all_wanted(given) or not named:
-        raise UsageError(
-            "which baseline?",
-            hint="give --name, or `baseline = true` in [tool.twinrun.programs.NAME] of pyproject.toml",
-        )
-    outcomes = []
-    for each in named:
-        click.echo(f"{each.name}: {each.words}", err=True)
-        outcomes.append((each.name, one({**each.given(given), "name": each.baseline})))
-    _write(outcomes, given, several=True)
-    return worst([outcome.exit_code for _, outcome in outcomes])
+        results = [("", one(given, store))]
+    else:
+        named = [each for each in configured() if each.baseline is not None]
+        if not all_wanted(given) or not named:
+            raise UsageError(
+                "which baseline?",
+                hint="give --name, or `baseline = true` in [tool.twinrun.programs.NAME] of pyproject.toml",
+            )
+        one_program_only(html=given["html"])
+        results = []
+        for each in named:
+            click.echo(f"{each.name}: {each.words}", err=True)
+            results.append((each.name, one({**each.given(given), "name": each.baseline}, store)))
+    shown = {name: given[name] for name in ("output_format", "output_file", "html", "quiet")}
+    write_results(results, **shown, together=BASELINES)
+    return worst([result.exit_code for _, result in results])
 
 
-def _made(given: dict[str, Any], reason: str | None) -> Outcome:
-    """Record, or accept when there is a reason."""
+def _recorded(given: dict[str, Any], store: Store) -> CheckResult:
+    """Record, or accept where there is a reason."""
     from twinrun.baselines import verbs
-    from twinrun.baselines.kept_run import from_recording
-    from twinrun.baselines.running import observe, observe_twins
-    from twinrun.baselines.store import checked_name
     from twinrun.result import CheckResult
 
-    name, store = checked_name(given["name"]), _store(given["store"])
+    name, reason = given["name"], given.get("reason")
     if reason is not None:
-        _take_over(given, verbs.find(store, name))
+        given |= _as_recorded(given, verbs.find(store, name))
     contract = given["contract"] or "bitwise"
-    if given["recording"]:
-        run: KeptRun | CheckResult = from_recording(Path(given["recording"]))
-    else:
-        running, runs = _running(given, contract), int(given["runs"])
-        run = observe_twins(running, runs, _screen(given)) if runs > 1 else observe(running, _screen(given))
+    run = _observer(given, contract, given["runs"])()
     if isinstance(run, CheckResult):
         if run.exit_code == 1:
             click.echo("hint: nothing was recorded; `twinrun check` names the cause", err=True)
@@ -174,107 +140,69 @@ def _made(given: dict[str, Any], reason: str | None) -> Outcome:
     return verbs.accept(store, name, reason, run, given["contract"])
 
 
-def _checked(given: dict[str, Any]) -> Outcome:
+def _checked(given: dict[str, Any], store: Store) -> CheckResult:
     from twinrun.baselines import verbs
-    from twinrun.baselines.kept_run import from_recording
-    from twinrun.baselines.running import observe
-    from twinrun.baselines.store import checked_name
     from twinrun.result import CheckResult
 
-    name, store = checked_name(given["name"]), _store(given["store"])
-    known = verbs.find(store, name)
-    _take_over(given, known)
-    if given["recording"]:
-        return verbs.check(store, name, from_recording(Path(given["recording"])))
+    known = verbs.find(store, given["name"])
+    given |= _as_recorded(given, known)
     # Any baseline of this name shows whether values are needed; which one applies is known only after the run.
     contracts = [each.contract for each in known if "=" in each.contract and "band" not in each.contract]
-    running = _running(given, contracts[0] if contracts else "bitwise")
-    run = observe(running, _screen(given))
+    observe = _observer(given, contracts[0] if contracts else "bitwise")
+    run = observe()
     if isinstance(run, CheckResult):
         return run
 
     def again() -> KeptRun | None:
-        second = observe(running, _screen(given))
+        second = observe()
         return None if isinstance(second, CheckResult) else second
 
-    return verbs.check(store, name, run, None if given["no_rerun"] else again)
+    once = given["no_rerun"] or given["recording"]
+    return verbs.check(store, given["name"], run, None if once else again)
 
 
-def _take_over(given: dict[str, Any], known: list[Any]) -> None:
+def _observer(given: dict[str, Any], contract: str, runs: int = 1) -> Callable[[], KeptRun | CheckResult]:
+    """Reads the recording that was given, or runs the program."""
+    from twinrun.baselines.kept_run import from_recording
+    from twinrun.baselines.running import observe
+    from twinrun.baselines.store import checked_name
+    from twinrun.cli.progress import screen
+    from twinrun.settings import check_options
+
+    checked_name(given["name"])
+    if given["recording"]:
+        return lambda: from_recording(Path(given["recording"]))
+    how = {name: given[name] for name in ("steps", "pin", "timeout")}
+    program = options.the_program(given["program"], given["module"])
+    asked = replace(check_options(program, contract=contract, **how), runs=runs)
+    return lambda: observe(asked, screen(quiet=given["quiet"]))
+
+
+def _as_recorded(given: dict[str, Any], known: list[Baseline]) -> dict[str, Any]:
     """What is not given now is as it was when the baseline was recorded: program, steps and pin."""
     if not known:
-        return
+        return {}
     latest = max(known, key=lambda each: each.recorded)
-    for option in ("steps", "pin"):
-        if given[option] is None:
-            given[option] = getattr(latest, option)
+    taken: dict[str, Any] = {name: getattr(latest, name) for name in ("steps", "pin") if given[name] is None}
     if not given["program"] and given["module"] is None and not given["recording"]:
         from twinrun.environment.secrets import MASK
-        from twinrun.errors import UsageError
 
         if MASK in latest.arguments:
             raise UsageError(
                 "the baseline does not know all its arguments: some were masked", hint="name the program"
             )
         if latest.program.startswith("-m "):
-            given["module"], given["program"] = latest.program[3:], latest.arguments
+            taken |= {"module": latest.program[3:], "program": latest.arguments}
         else:
-            given["program"] = (latest.program, *latest.arguments)
-
-
-def _running(given: dict[str, Any], contract: str) -> Running:
-    from twinrun.baselines.running import Running
-    from twinrun.comparison.contract import parse_contract
-
-    program = the_program(tuple(given["program"]), given["module"])
-    pin = the_pin(given["pin"])
-    return Running(program, parse_contract(contract), given["steps"], pin, given["timeout"])
+            taken["program"] = (latest.program, *latest.arguments)
+    return taken
 
 
 def _store(location: str | None) -> Store:
     from twinrun.baselines.store import open_store
-    from twinrun.cli.options import project_table
 
-    configured = project_table().get("baselines")
+    configured = options.project_table().get("baselines")
     return open_store(location or (configured if isinstance(configured, str) else None))
-
-
-def _screen(given: dict[str, Any]) -> Any:
-    from twinrun.cli.progress import screen
-
-    return screen(quiet=bool(given["quiet"]))
-
-
-def _write(outcomes: list[tuple[str, Outcome]], given: dict[str, Any], *, several: bool) -> None:
-    """Text and JSON have what a baseline adds; every other format is a view of the checks inside."""
-    from twinrun.baselines.report import json_text, outcome_as_text, several_as_text
-    from twinrun.render import write_result, write_results
-    from twinrun.result import CheckResult
-
-    form, file, html, quiet = (given[name] for name in ("output_format", "output_file", "html", "quiet"))
-    checks = [(name, each if isinstance(each, CheckResult) else each.check) for name, each in outcomes]
-    if form not in ("text", "json"):
-        write_results(checks, output_format=form, output_file=file, html=html, quiet=quiet)
-        return
-    if several:
-        text = several_as_text(outcomes, form, quiet=quiet)
-    elif form == "json":
-        text = json_text(outcomes[0][1].as_json())
-    else:
-        text = outcome_as_text(outcomes[0][1], quiet=quiet, colour=file is None)
-    _write_text(text, file)
-    if html and not several:
-        write_result(checks[0][1], "text", os.devnull, html, quiet=True)
-
-
-def _write_text(text: str, file: str | None) -> None:
-    from twinrun.errors import CannotWrite
-
-    try:
-        with click.open_file(file or "-", "w", encoding="utf-8") as out:
-            out.write(text)
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {file}: {problem.strerror}", hint="choose another place") from None
 
 
 def _listed(each: Listed) -> dict[str, Any]:

@@ -18,10 +18,7 @@ _CHECKED = (
 
 
 @click.command(cls=RunningVerb)
-@shared(*_CHECKED, "no_diagnose", "budget", "no_progress", "quiet")
-@click.option(
-    "--fix-diff", is_flag=True, help="Print a patch for the causes that can be fixed automatically."
-)
+@shared(*_CHECKED, "no_diagnose", "budget", "no_progress", "quiet", "fix_diff")
 @output_options()
 @program_arguments
 @click.pass_context

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
+from twinrun.cli.options import TEXT_OR_JSON, RunningVerb, program_arguments, shared, the_program
 from twinrun.errors import UsageError
 from twinrun.settings import pin_request
 
@@ -17,11 +16,9 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=RunningVerb)
-@click.option(
-    "--controls", metavar="LIST", help="Only these, separated by commas; all that are used by default."
-)
-@click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Times each is run.")
 @shared(
+    "controls",
+    "rounds",
     "steps",
     "pin",
     "timeout",
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     timeout={"help": "Give up on a run after this long (90s, 5m)."},
     quiet={"help": "No progress."},
 )
-@output_options(("text", "json"), file=False)
+@TEXT_OR_JSON
 @program_arguments
 def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     """Measure what each control costs PROGRAM, and all of them together.
@@ -41,6 +38,7 @@ def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     many steps."""
     from twinrun.launch.cost import CostOptions, measure
     from twinrun.protocol.pin import PinRequest
+    from twinrun.render import show
 
     options = CostOptions(
         the_program(program, module),
@@ -52,10 +50,7 @@ def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     )
     options.program.must_exist()
     report = measure(options, lambda text: None if given["quiet"] else click.echo(text, err=True))
-    if given["output_format"] == "json":
-        click.echo(json.dumps(report.as_json(), indent=1))
-    else:
-        click.echo("\n".join(as_text(report)))
+    show(given["output_format"], report.as_json(), as_text(report))
 
 
 def _chosen(controls: str | None) -> tuple[str, ...] | None:

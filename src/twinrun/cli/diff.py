@@ -23,8 +23,8 @@ def diff(ctx: click.Context, /, a: str, b: str, contract: str, **shown: Any) -> 
     """
     from twinrun.comparison.contract import parse_contract
     from twinrun.launch.offline import compare_recordings
-    from twinrun.render import write_result
+    from twinrun.render import write_results
 
     result = compare_recordings(Path(a), Path(b), parse_contract(contract))
-    write_result(result, **shown)
+    write_results([("", result)], **shown)
     ctx.exit(result.exit_code)

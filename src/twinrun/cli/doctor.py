@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
+from twinrun.cli.options import TEXT_OR_JSON, RunningVerb, program_arguments, shared, the_program
 from twinrun.settings import pin_request
 
 if TYPE_CHECKING:
@@ -25,11 +24,8 @@ _WIDTH = 110
 
 
 @click.command(cls=RunningVerb)
-@click.option(
-    "--patches", is_flag=True, help="Show which functions Twinrun replaces, as found here, instead."
-)
-@shared("pin", "timeout", pin={"help": "Examine the process as this would pin it."})
-@output_options(("text", "json"), file=False)
+@shared("patches", "pin", "timeout", pin={"help": "Examine the process as this would pin it."})
+@TEXT_OR_JSON
 @program_arguments
 @click.pass_context
 def doctor(
@@ -41,22 +37,19 @@ def doctor(
     Without: in a bare process of this machine. Exits 2 when --pin=strict requests what is not there.
     """
     from twinrun.launch.doctor import examine_machine, examine_patches, examine_program
+    from twinrun.render import show
 
     if given["patches"]:
         rows = examine_patches()
         document = {"schema": "twinrun/patches/1", "patches": msgspec.to_builtins(rows)}
-        as_json = output_format == "json"
-        click.echo(json.dumps(document, indent=1) if as_json else "\n".join(patches_as_text(rows)))
+        show(output_format, document, patches_as_text(rows))
         return
     request = pin_request(given["pin"])
     if program or module:
         found = examine_program(the_program(program, module), request, given["timeout"])
     else:
         found = examine_machine(request)
-    if output_format == "json":
-        click.echo(json.dumps(found.as_json(), indent=1, default=str))
-    else:
-        click.echo("\n".join(as_text(found)))
+    show(output_format, found.as_json(), as_text(found))
     ctx.exit(found.exit_code)
 
 

@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
+
+from twinrun.cli.options import TEXT_OR_JSON, Decorator, all_of
 
 if TYPE_CHECKING:
     from twinrun.environment.difference import Difference
     from twinrun.environment.environment import Environment
 
-FORMAT = click.option(
-    "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
 NO_FRAMEWORK = click.option(
     "--no-framework", is_flag=True, help="Do not load the installed framework; packages are read by name."
 )
-ALL = click.option("--all", "everything", is_flag=True, help="Also what should not matter.")
+
+
+def _reading(everything: str = "Also what should not matter.") -> Decorator:
+    """The options of a verb that shows an environment."""
+    wide = click.option("--all", "everything", is_flag=True, help=everything)
+    return all_of(NO_FRAMEWORK, wide, TEXT_OR_JSON)
 
 
 @click.group()
@@ -30,43 +35,31 @@ def env() -> None:
 
 @env.command()
 @click.argument("where", default="here")
-@NO_FRAMEWORK
-@click.option("--all", "everything", is_flag=True, help="Every field, all packages included.")
-@FORMAT
+@_reading("Every field, all packages included.")
 def show(where: str, no_framework: bool, everything: bool, output_format: str) -> None:
     """Show the environment of this machine, or of WHERE: a recording or a JSON file."""
+    from twinrun import render
+
     environment = _find(where, no_framework)
-    if output_format == "json":
-        _print_json("twinrun/env/1", environment=environment.as_json())
-        return
-    for line in _described(environment, everything):
-        click.echo(line)
+    document = {"schema": "twinrun/env/1", "environment": environment.as_json()}
+    render.show(output_format, document, _described(environment, everything))
 
 
 @env.command()
 @click.argument("a")
 @click.argument("b", default="here")
-@NO_FRAMEWORK
-@ALL
-@FORMAT
+@_reading()
 @click.pass_context
-def diff(
-    ctx: click.Context, a: str, b: str, *, no_framework: bool, everything: bool, output_format: str
-) -> None:
+def diff(ctx: click.Context, /, a: str, b: str, *, no_framework: bool, **shown: Any) -> None:
     """Compare two environments: recordings, JSON files, or `here` for this machine. Exit 1 when bits can
     differ."""
     from twinrun.environment.difference import comparable_bitwise, differences
 
     left, right = _find(a, no_framework), _find(b, no_framework)
-    found = differences(left, right)
     comparable = comparable_bitwise(left, right)
-    if output_format == "json":
-        outcome = {"comparable_bitwise": comparable, "keys": [left.name, right.name]}
-        _print_json("twinrun/env-diff/1", **outcome, differences=[each.as_json() for each in found])
-    else:
-        click.echo(f"a: {left.name}\nb: {right.name}")
-        _print_groups(found, everything)
-        click.echo("equal bits may be expected" if comparable else "equal bits cannot be expected")
+    outcome = "equal bits may be expected" if comparable else "equal bits cannot be expected"
+    document = {"schema": "twinrun/env-diff/1", "comparable_bitwise": comparable}
+    _show_differences({"a": left.name, "b": right.name}, differences(left, right), outcome, document, **shown)
     ctx.exit(0 if comparable else 1)
 
 
@@ -123,13 +116,9 @@ def lock(
 
 @env.command()
 @click.argument("lock_file", type=click.Path(path_type=Path), default="twinrun.lock")
-@NO_FRAMEWORK
-@ALL
-@FORMAT
+@_reading()
 @click.pass_context
-def check(
-    ctx: click.Context, lock_file: Path, *, no_framework: bool, everything: bool, output_format: str
-) -> None:
+def check(ctx: click.Context, /, lock_file: Path, *, no_framework: bool, **shown: Any) -> None:
     """Report what no longer matches LOCK_FILE. Exit 1 when something that can change results does not."""
     from twinrun.environment.difference import NOTHING
     from twinrun.environment.lock import read_lock
@@ -139,13 +128,9 @@ def check(
     environment = _find("here", no_framework)
     found = mismatches(locked, environment, os.environ)
     matches = all(each.group == NOTHING for each in found)
-    if output_format == "json":
-        outcome = {"matches": matches, "keys": [locked.key.name, environment.name]}
-        _print_json("twinrun/env-check/1", **outcome, differences=[each.as_json() for each in found])
-    else:
-        click.echo(f"lock: {locked.key.name}\nhere: {environment.name}")
-        _print_groups(found, everything)
-        click.echo("this machine matches the lock" if matches else "this machine does not match the lock")
+    outcome = "this machine matches the lock" if matches else "this machine does not match the lock"
+    document = {"schema": "twinrun/env-check/1", "matches": matches}
+    _show_differences({"lock": locked.key.name, "here": environment.name}, found, outcome, document, **shown)
     ctx.exit(0 if matches else 1)
 
 
@@ -164,30 +149,39 @@ def _is_lock(source: str) -> bool:
     return str(schema).startswith("twinrun/lock/")
 
 
-def _print_json(schema: str, **fields: Any) -> None:
-    click.echo(json.dumps({"schema": schema, **fields}, indent=1))
-
-
-def _print_groups(found: list[Difference], everything: bool) -> None:
+def _show_differences(
+    sides: dict[str, str],
+    found: list[Difference],
+    outcome: str,
+    document: dict[str, Any],
+    *,
+    everything: bool,
+    output_format: str,
+) -> None:
+    """`sides` are the names of both keys by what to call them."""
+    from twinrun import render
     from twinrun.environment.difference import NOTHING
 
-    printed = [each for each in found if everything or each.group != NOTHING]
-    group = ""
-    for each in printed:
-        if each.group != group:
-            group = each.group
-            click.echo(f"\n{group}:")
-        click.echo(f"  {each.code} {each.sentence}")
-    click.echo("" if printed else "\nno difference")
-    if len(printed) < len(found):
-        click.echo(f"{len(found) - len(printed)} that should not matter: --all shows them", err=True)
+    document |= {"keys": list(sides.values()), "differences": msgspec.to_builtins(found, enc_hook=str)}
+    shown = [each for each in found if everything or each.group != NOTHING]
+    names = [f"{side}: {name}" for side, name in sides.items()]
+    render.show(output_format, document, [*names, *_groups(shown), outcome])
+    if len(shown) < len(found) and output_format == "text":
+        click.echo(f"{len(found) - len(shown)} that should not matter: --all shows them", err=True)
+
+
+def _groups(differences: list[Difference]) -> Iterator[str]:
+    for group in dict.fromkeys(each.group for each in differences):
+        yield f"\n{group}:"
+        yield from (f"  {each.code} {each.sentence}" for each in differences if each.group == group)
+    yield "" if differences else "\nno difference"
 
 
 def _described(environment: Environment, everything: bool) -> Iterator[str]:
     from twinrun.environment.difference import readable
 
     yield from (environment.name, "", "key (what may change bits):")
-    yield from (f"  {readable(name):<20} {readable(value)}" for name, value in environment.key.items())
+    yield from _fields({name: readable(value) for name, value in environment.key.items()})
     for group, fields in environment.facts.items():
         if group == "packages" and not everything:
             installed, loaded = fields.get("installed", {}), fields.get("loaded", {})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
+
+from twinrun.cli.options import TEXT_OR_JSON
+from twinrun.errors import UsageError
 
 if TYPE_CHECKING:
     from twinrun.environment.numeric_fingerprint import Agreement, Fingerprint
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     "--determinism/--no-determinism", default=True, show_default=True, help="Probe with op determinism."
 )
 @click.option("--all", "everything", is_flag=True, help="Every probe, not only those that differ.")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@TEXT_OR_JSON
 @click.pass_context
 def fingerprint(
     ctx: click.Context,
@@ -45,7 +48,7 @@ def fingerprint(
     from twinrun.environment.environment import write_whole
     from twinrun.environment.numeric_fingerprint import compare, read_fingerprint
     from twinrun.environment.probing import take
-    from twinrun.errors import UsageError
+    from twinrun.render import json_text, show
 
     if len(files) > 2:
         raise UsageError("at most two fingerprints can be compared")
@@ -53,77 +56,63 @@ def fingerprint(
     if len(given) < 2:
         here = take(_counts(threads), determinism=determinism)
         if output is not None:
-            write_whole(output, json.dumps(here.as_json(), indent=1) + "\n")
+            write_whole(output, json_text(here.as_json()))
             click.echo(f"wrote {output}", err=True)
         given.append(here)
     if len(given) == 1:
-        _show(given[0], output_format, everything)
+        show(output_format, here.as_json(), _described(here, everything))
+        click.echo(f"{len(here.probes)} probes in {here.seconds:.1f} s", err=True)
         return
     found = compare(*given)
-    _show_agreements(given, found, output_format, everything)
-    ctx.exit(0 if all(each.same for each in found) else 1)
+    same = all(each.same for each in found)
+    document = {
+        "schema": "twinrun/fingerprint-diff/1",
+        "same": same,
+        "fingerprints": [one.digest for one in given],
+        "keys": [one.environment.name for one in given],
+        "agreements": msgspec.to_builtins(found),
+    }
+    show(output_format, document, _compared(given, found, everything))
+    if not same:
+        click.echo("hint: record a baseline on each, or give it a contract with a tolerance", err=True)
+    ctx.exit(0 if same else 1)
 
 
 def _counts(threads: str) -> list[int]:
-    from twinrun.errors import UsageError
-
-    try:
-        counts = [int(part) for part in threads.split(",") if part.strip()]
-    except ValueError:
-        counts = [0]
-    if any(count < 1 for count in counts):
+    counts = [part.strip() for part in threads.split(",") if part.strip()]
+    if not all(count.isdecimal() and int(count) for count in counts):
         raise UsageError(
             f"--threads takes whole numbers of at least 1, not {threads!r}", hint="--threads 1,2,8"
         )
-    return counts
+    return [int(count) for count in counts]
 
 
-def _show(fingerprint: Fingerprint, output_format: str, everything: bool) -> None:
-    if output_format == "json":
-        click.echo(json.dumps(fingerprint.as_json(), indent=1))
-        return
-    click.echo(f"{fingerprint.digest}  {fingerprint.environment.name}")
+def _described(fingerprint: Fingerprint, everything: bool) -> Iterator[str]:
+    yield f"{fingerprint.digest}  {fingerprint.environment.name}"
     for group, digest in fingerprint.groups().items():
         members = [probe for probe in fingerprint.probes if probe.group == group]
-        click.echo(f"  {digest}  {group} ({len(members)})")
+        yield f"  {digest}  {group} ({len(members)})"
         for probe in members if everything else ():
             answer = probe.digest or "did not run"
-            click.echo(f"    {answer:<16}  {probe.name}, {probe.device}, {probe.threads} threads")
+            yield f"    {answer:<16}  {probe.name}, {probe.device}, {probe.threads} threads"
     for probe in fingerprint.probes:
         if probe.error:
-            click.echo(f"  did not run: {probe.name} on {probe.device}: {probe.error}")
+            yield f"  did not run: {probe.name} on {probe.device}: {probe.error}"
         elif not probe.repeats:
-            click.echo(f"  does not repeat on this machine: {probe.name} on {probe.device}")
-    click.echo(f"{len(fingerprint.probes)} probes in {fingerprint.seconds:.1f} s", err=True)
+            yield f"  does not repeat on this machine: {probe.name} on {probe.device}"
 
 
-def _show_agreements(
-    given: list[Fingerprint], found: list[Agreement], output_format: str, everything: bool
-) -> None:
-    same = sum(each.same for each in found)
-    if output_format == "json":
-        document = {
-            "schema": "twinrun/fingerprint-diff/1",
-            "same": same == len(found),
-            "fingerprints": [one.digest for one in given],
-            "keys": [one.environment.name for one in given],
-            "agreements": [asdict(each) for each in found],
-        }
-        click.echo(json.dumps(document, indent=1))
-        return
+def _compared(given: list[Fingerprint], found: list[Agreement], everything: bool) -> Iterator[str]:
     for one in given:
-        click.echo(f"{one.digest}  {one.environment.name}")
+        yield f"{one.digest}  {one.environment.name}"
     for group in dict.fromkeys(each.group for each in found):
         members = [each for each in found if each.group == group]
-        equal = sum(each.same for each in members)
-        click.echo(f"\n{group}: {equal} of {len(members)} agree in bits")
+        yield f"\n{group}: {sum(each.same for each in members)} of {len(members)} agree in bits"
         for each in members:
             if everything or not each.same:
-                click.echo(f"  {each.probe:<42} {_outcome(each)}")
-    click.echo("")
-    click.echo(_conclusion(found))
-    if same != len(found):
-        click.echo("hint: record a baseline on each, or give it a contract with a tolerance", err=True)
+                yield f"  {each.probe:<42} {_outcome(each)}"
+    yield ""
+    yield _conclusion(found)
 
 
 def _conclusion(found: list[Agreement]) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 
-from twinrun import settings
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
 from twinrun.settings import OPTIONS, Option
@@ -166,63 +165,45 @@ def _as_written(value: Any, option: click.Option) -> Any:
 
 
 def _known_elsewhere(key: str, value: Any) -> bool:
-    """Whether another verb takes it. Only then are the others imported."""
-    from twinrun.cli import VERBS, cli
+    """Whether another verb takes it."""
+    from twinrun.cli import VERBS
 
     if key == "baselines" or (isinstance(value, dict) and key in (*VERBS, "programs")):
         return True
-    waiting: list[click.Command] = [cli]
-    while waiting:
-        command = waiting.pop()
-        if any(f"--{key}" in param.opts for param in command.params):
-            return True
-        if isinstance(command, click.Group):
-            context = click.Context(command)
-            commands = (command.get_command(context, name) for name in command.list_commands(context))
-            waiting += [one for one in commands if one is not None]
-    return False
+    return any(f"--{key}" in option.flags(name) for name, option in OPTIONS.items())
 
 
 def shared(*names: str, **changes: Mapping[str, Any]) -> Decorator:
     """Options of twinrun.settings, in this order; `changes` is what differs for this verb."""
-    return _all([_option(name, replace(OPTIONS[name], **changes.get(name, {}))) for name in names])
+    return all_of(*(_option(name, replace(OPTIONS[name], **changes.get(name, {}))) for name in names))
 
 
 def _option(name: str, option: Option) -> Decorator:
-    words = option.flag or (f"--{name.replace('_', '-')}",)
+    words = option.flags(name)
     word = words[0].lstrip("-")
-    common: dict[str, Any] = {"envvar": f"TWINRUN_{word.replace('-', '_').upper()}", "help": option.help}
+    variable = option.variable or f"TWINRUN_{word.replace('-', '_').upper()}"
+    common: dict[str, Any] = {"envvar": variable, "help": option.help}
     if option.kind == "switch":
         return click.option(*words, name, is_flag=True, **common)
-    metavar = option.metavar or {"count": "N", "time": "TIME"}.get(option.kind)
     return click.option(
-        *words, name, type=click.UNPROCESSED, metavar=metavar, multiple=option.kind == "texts",
-        default=option.default, show_default=option.default is not None,
-        callback=lambda _, __, value: option.parse(word, value), **common,
-    )  # fmt: skip
+        *words,
+        name,
+        type=click.Choice(option.choices) if option.choices else click.UNPROCESSED,
+        metavar=option.metavar or {"count": "N", "time": "TIME"}.get(option.kind),
+        multiple=option.kind == "texts",
+        required=option.required,
+        default=option.default,
+        show_default=option.default is not None,
+        callback=lambda _, __, value: option.parse(word, value),
+        **common,
+    )
 
 
 def output_options(
-    formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github"),
-    *,
-    file: bool = True,
-    html: bool = True,
+    formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github"), *, to: str = "output_file html"
 ) -> Decorator:
-    chosen: list[Decorator] = [
-        click.option(
-            "--output-format",
-            type=click.Choice(formats),
-            default="text",
-            show_default=True,
-            envvar="TWINRUN_OUTPUT_FORMAT",
-        )
-    ]
-    if file:
-        written = "Write the result there instead of to stdout."
-        chosen.append(_option("output_file", Option(written, metavar="FILE")))
-    if file and html:
-        chosen.append(_option("html", Option("Write a report that opens in a browser.", metavar="FILE")))
-    return _all(chosen)
+    """In which format the result is written, and `to` which files it may go."""
+    return shared("output_format", *to.split(), output_format={"choices": formats})
 
 
 def program_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -230,7 +211,7 @@ def program_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     return module(click.argument("program", nargs=-1, type=click.UNPROCESSED, required=False)(command))
 
 
-def _all(decorators: Sequence[Decorator]) -> Decorator:
+def all_of(*decorators: Decorator) -> Decorator:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for one in reversed(decorators):
             command = one(command)
@@ -239,17 +220,12 @@ def _all(decorators: Sequence[Decorator]) -> Decorator:
     return decorate
 
 
-def seconds(_: click.Context, option: click.Parameter, value: str | None) -> float | None:
-    """As a callback of an option of a verb's own."""
-    return None if value is None else settings.seconds(str(option.name), value)
-
-
-def the_program(program: tuple[str, ...], module: str | None) -> Program:
+def the_program(program: Sequence[str], module: str | None) -> Program:
     if module is not None:
-        return Program(module, program, module=True)
+        return Program(module, tuple(program), module=True)
     if not program:
         raise UsageError("which program?", hint=WHICH_PROGRAM)
-    return Program(program[0], program[1:])
+    return Program(program[0], tuple(program[1:]))
 
 
-the_pin = settings.pin_request
+TEXT_OR_JSON = output_options(("text", "json"), to="")

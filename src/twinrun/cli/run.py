@@ -11,29 +11,11 @@ from twinrun.settings import pin_request
 
 
 @click.command(cls=RunningVerb)
-@click.option(
-    "--keep-values",
-    is_flag=True,
-    help="Keep the tensors themselves, so that two runs can be compared by value.",
-)
-@shared("steps", "pin", "vary", "timeout", "detail", "folder", "no_progress", "quiet")
-@output_options(("text", "json"), html=False)
+@shared("keep_values", "steps", "pin", "vary", "timeout", "detail", "folder", "no_progress", "quiet")
+@output_options(("text", "json"), to="output_file")
 @program_arguments
 @click.pass_context
-def run(
-    ctx: click.Context,
-    /,
-    *,
-    program: tuple[str, ...],
-    module: str | None,
-    pin: str | None,
-    vary: str | None,
-    no_progress: bool,
-    quiet: bool,
-    output_format: str,
-    output_file: str | None,
-    **given: Any,
-) -> None:
+def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     """Run PROGRAM once and keep a recording that `twinrun diff` can compare.
 
     The exit code is the program's own, or 2 when it could not be instrumented.
@@ -41,10 +23,13 @@ def run(
     from twinrun.cli.progress import screen
     from twinrun.launch.interventions import parse_interventions
     from twinrun.launch.run import RunOptions, run_once
-    from twinrun.render import write_run
+    from twinrun.render import show
+    from twinrun.render.text import run_lines
 
-    interventions = parse_interventions(pin=pin_request(pin), vary=vary)
-    options = RunOptions(the_program(program, module), interventions=interventions, **given)
-    result = run_once(options, screen(quiet=quiet or no_progress))
-    write_run(result, output_format, output_file, quiet=quiet)
+    interventions = parse_interventions(pin=pin_request(given["pin"]), vary=given["vary"])
+    how = {name: given[name] for name in ("keep_values", "steps", "timeout", "detail", "folder")}
+    options = RunOptions(the_program(program, module), interventions=interventions, **how)
+    result = run_once(options, screen(quiet=given["quiet"] or given["no_progress"]))
+    lines = run_lines(result, quiet=given["quiet"])
+    show(given["output_format"], result.as_json(), lines, given["output_file"])
     ctx.exit(result.exit_code)

@@ -1,5 +1,5 @@
 """Reads the environment of this process. Imports no framework itself: a framework's own facts come from its
-adapter, once the framework is loaded. `python -m twinrun.environment.capture` loads the installed framework
+package in frameworks, once the framework is loaded. `python -m twinrun.environment.capture` loads the installed framework
 and prints the environment as one line of JSON."""
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twinrun.environment import machine, packages, user_files, variables
 from twinrun.environment.environment import UNREAD, Environment
 from twinrun.environment.key import key_of
 from twinrun.environment.secrets import mask
+from twinrun.protocol.registry import frameworks
 
-# The module whose presence shows that a framework is in use, and the adapter that describes it.
-DESCRIBERS = {"tensorflow": "twinrun.frameworks.tensorflow.describe"}
+if TYPE_CHECKING:
+    from twinrun.frameworks.protocol import Framework
 
 
 def capture(
@@ -70,10 +71,10 @@ def _clean(value: Any) -> Any:
 
 
 def _framework(initialise: bool) -> dict[str, Any]:
-    for module, adapter in DESCRIBERS.items():
+    for framework in frameworks():
         # A name in sys.modules may be a module whose import failed: only one with a version is in use.
-        if hasattr(sys.modules.get(module), "__version__"):
-            return dict(import_module(adapter).describe(initialise=initialise))
+        if framework.describer and hasattr(sys.modules.get(framework.module), "__version__"):
+            return dict(import_module(framework.describer).describe(initialise=initialise))
     return {}
 
 
@@ -87,15 +88,16 @@ def _base(base: Path | str | None) -> Path:
     return Path.cwd()
 
 
-def installed_framework() -> str | None:
-    """The adapter of the first framework that is installed; nothing is imported."""
-    return next((adapter for name, adapter in DESCRIBERS.items() if find_spec(name) is not None), None)
+def installed_framework() -> Framework | None:
+    """The first installed framework that can be described; nothing is imported."""
+    described = (each for each in frameworks() if each.describer)
+    return next((each for each in described if find_spec(each.module) is not None), None)
 
 
 def main() -> None:
-    adapter = installed_framework()
-    if adapter is not None:
-        import_module(adapter).load()
+    framework = installed_framework()
+    if framework is not None:
+        import_module(framework.describer).load()
     print(json.dumps({"twinrun/environment/1": capture(base=Path.cwd(), initialise=True).as_json()}))
 
 

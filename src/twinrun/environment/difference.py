@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from twinrun.environment.environment import Environment, is_unread
@@ -72,9 +72,9 @@ _OTHERS: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
 )
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Difference:
-    """One field that differs: what it can do, its code, both sides, and a sentence for a reader."""
+    """One field that differs: what it can do, its code and the code's name, both sides, and a sentence for a reader."""
 
     field: str
     group: str
@@ -82,9 +82,10 @@ class Difference:
     sentence: str
     a: Any = None
     b: Any = None
+    name: str = dataclasses.field(init=False)
 
-    def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "name": catalogue.lookup(self.code).name}
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", catalogue.lookup(self.code).name)
 
     def as_finding(self) -> Finding:
         _, of_source, file = self.field.partition("code.sources.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,14 +113,20 @@ def read_json(path: Path, what: str, hint: str) -> Any:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replaces a file whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
+    """Replaces a file whole or not at all, whatever happens to this process or the machine."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
+        with partial.open("w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
         partial.replace(path)
     except OSError as problem:
         raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _plain(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from twinrun.environment.environment import Environment, EnvironmentKey, read_json, typed, write_whole
-from twinrun.environment.machine import CAPS
+from twinrun.environment.machine import LEVELS
 from twinrun.environment.variables import NUMERIC
 from twinrun.errors import UsageError
 
@@ -96,9 +96,9 @@ def _variables(environment: Environment) -> dict[str, str]:
     if environment.get("framework", "op_determinism") is True:
         pinned["TF_DETERMINISTIC_OPS"] = "1"
     # The cap makes a stronger CPU behave as the one that was locked.
-    cap = CAPS.get(str(environment.get("cpu", "vector_in_effect")))
-    if cap and environment.get("framework", "name"):
-        pinned["ONEDNN_MAX_CPU_ISA"] = cap[0]
+    _, caps = LEVELS.get(str(environment.get("cpu", "vector_in_effect")), ("", ()))
+    if caps and environment.get("framework", "name"):
+        pinned["ONEDNN_MAX_CPU_ISA"] = caps[0]
     # What the user had set stays, except where the value that was read back is in the lock already.
     superseded = {*pinned, "DNNL_MAX_CPU_ISA", "CUDA_VISIBLE_DEVICES"}
     for name, value in environment.facts.get("variables", {}).items():
@@ -133,20 +133,19 @@ def requirements(lock: Lock) -> str:
         *lock.notes,
         *(f"set {name}={value}" for name, value in lock.variables.items()),
     ]
-    lines = [f"# {_one_line(line)}\n" for line in head]
+    lines = [_comment(line) for line in head]
     for package in lock.packages:
         if package.origin is not None:
-            named = f"{package.name}=={package.version}: {package.origin}"
-            lines.append(f"# {_one_line(named)}\n")
+            lines.append(_comment(f"{package.name}=={package.version}: {package.origin}"))
             continue
         hashes = "".join(f" \\\n    --hash={_word(each)}" for each in package.hashes)
         lines.append(f"{_word(package.name)}=={_word(package.version)}{hashes}\n")
     return "".join(lines)
 
 
-def _one_line(text: str) -> str:
+def _comment(text: str) -> str:
     """Anybody may have edited the lock: nothing in it may start a new line of what is rendered."""
-    return re.sub(r"[\x00-\x1f\x7f]+", " ", text)
+    return "# " + re.sub(r"[\x00-\x1f\x7f]+", " ", text) + "\n"
 
 
 def _word(text: str) -> str:

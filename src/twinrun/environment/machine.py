@@ -16,28 +16,22 @@ from typing import Any
 from twinrun.environment.environment import UNREAD
 from twinrun.environment.secrets import mask, strip_user_info
 
-# From the weakest to the strongest; a level holds when all its flags are there. The names are the key's.
-LEVELS = (
-    ("sse2", "sse2"),
-    ("sse4", "sse4_1"),
-    ("avx", "avx"),
-    ("avx2", "avx2 fma"),
-    ("avx512", "avx512f avx512bw avx512vl avx512dq"),
-    ("avx512_vnni", "avx512f avx512bw avx512vl avx512dq avx512_vnni"),
-    ("avx512_bf16", "avx512f avx512bw avx512vl avx512dq avx512_vnni avx512_bf16"),
-    ("avx512_fp16", "avx512f avx512bw avx512vl avx512dq avx512_vnni avx512_bf16 avx512_fp16"),
-    ("amx", "avx512f avx512_bf16 amx_tile amx_bf16"),
-)
-# The values of ONEDNN_MAX_CPU_ISA for each of the levels above; the first is the one to set for it.
-CAPS = {
-    "sse4": ("SSE41",),
-    "avx": ("AVX",),
-    "avx2": ("AVX2", "AVX2_VNNI", "AVX2_VNNI_2"),
-    "avx512": ("AVX512_CORE",),
-    "avx512_vnni": ("AVX512_CORE_VNNI",),
-    "avx512_bf16": ("AVX512_CORE_BF16",),
-    "avx512_fp16": ("AVX512_CORE_FP16", "AVX10_1_512"),
-    "amx": ("AVX512_CORE_AMX", "AVX512_CORE_AMX_FP16", "AVX10_1_512_AMX", "AVX10_1_512_AMX_FP16"),
+_AVX512 = "avx512f avx512bw avx512vl avx512dq"
+# From the weakest to the strongest: the key's name of a level, the flags that a CPU of it has, and the values of
+# ONEDNN_MAX_CPU_ISA that limit a stronger one to it, of which the first is the one to set.
+LEVELS = {
+    "sse2": ("sse2", ()),
+    "sse4": ("sse4_1", ("SSE41",)),
+    "avx": ("avx", ("AVX",)),
+    "avx2": ("avx2 fma", ("AVX2", "AVX2_VNNI", "AVX2_VNNI_2")),
+    "avx512": (_AVX512, ("AVX512_CORE",)),
+    "avx512_vnni": (f"{_AVX512} avx512_vnni", ("AVX512_CORE_VNNI",)),
+    "avx512_bf16": (f"{_AVX512} avx512_vnni avx512_bf16", ("AVX512_CORE_BF16",)),
+    "avx512_fp16": (f"{_AVX512} avx512_vnni avx512_bf16 avx512_fp16", ("AVX512_CORE_FP16", "AVX10_1_512")),
+    "amx": (
+        "avx512f avx512_bf16 amx_tile amx_bf16",
+        ("AVX512_CORE_AMX", "AVX512_CORE_AMX_FP16", "AVX10_1_512_AMX", "AVX10_1_512_AMX_FP16"),
+    ),
 }
 _DRIVER = Path("/proc/driver/nvidia/version")
 
@@ -66,7 +60,7 @@ def read_platform() -> dict[str, Any]:
     return {
         "system": platform.system(),
         "kernel": platform.release(),
-        "distribution": distribution(),
+        "distribution": platform.freedesktop_os_release().get("PRETTY_NAME", "unknown"),
         "libc": " ".join(platform.libc_ver()).strip() or "unknown",
         "machine": platform.machine(),
         "container": container(),
@@ -78,13 +72,15 @@ def read_platform() -> dict[str, Any]:
 
 def read_cpu() -> dict[str, Any]:
     """Model, instruction sets, and how many CPUs there are, may be used, and are allowed by cgroups."""
+    import archspec.cpu
+
     first = cpu_info(Path("/proc/cpuinfo"))
     flags = first.get("flags", first.get("Features", "")).split()
     return {
         "model": first.get("model name", platform.processor() or platform.machine()),
         "vendor": first.get("vendor_id", "unknown"),
         "family": "/".join(first[name] for name in ("cpu family", "model", "stepping") if name in first),
-        "microarchitecture": microarchitecture(),
+        "microarchitecture": str(archspec.cpu.host().name),
         "vector": vector_level(flags),
         "vector_in_effect": vector_in_effect(flags, os.environ),
         "count": os.cpu_count(),
@@ -105,16 +101,10 @@ def cpu_info(path: Path) -> dict[str, str]:
     return info
 
 
-def microarchitecture() -> str:
-    import archspec.cpu
-
-    return str(archspec.cpu.host().name)
-
-
 def vector_level(flags: list[str]) -> str:
     """The strongest instruction-set level the CPU has."""
     have = set(flags)
-    levels = [name for name, needed in LEVELS if have.issuperset(needed.split())]
+    levels = [name for name, (needed, _) in LEVELS.items() if have.issuperset(needed.split())]
     if levels:
         return levels[-1]
     return "sve" if "sve" in have else "neon" if "asimd" in have else "none"
@@ -124,15 +114,10 @@ def vector_in_effect(flags: list[str], environment: Mapping[str, str]) -> str:
     """The level that numeric libraries may use: what the CPU has, unless ONEDNN_MAX_CPU_ISA caps it lower."""
     hardware = vector_level(flags)
     asked = environment.get("ONEDNN_MAX_CPU_ISA", environment.get("DNNL_MAX_CPU_ISA", "")).upper()
-    cap = next((level for level, values in CAPS.items() if asked in values), None)
-    order = [name for name, _ in LEVELS]
-    if cap is None or hardware not in order:
+    cap = next((level for level, (_, values) in LEVELS.items() if asked in values), None)
+    if cap is None or hardware not in LEVELS:
         return hardware
-    return min(cap, hardware, key=order.index)
-
-
-def distribution() -> str:
-    return platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
+    return min(cap, hardware, key=list(LEVELS).index)
 
 
 def current_locale() -> str:
@@ -165,10 +150,7 @@ def time_zone() -> str:
     """The zone's name where there is one: offsets change with the season, names do not."""
     if "TZ" in os.environ:
         return os.environ["TZ"]
-    link = Path("/etc/localtime")
-    if link.is_symlink():
-        return str(link.resolve()).partition("zoneinfo/")[2] or time.tzname[0]
-    return time.tzname[0]
+    return str(Path("/etc/localtime").resolve()).partition("zoneinfo/")[2] or time.tzname[0]
 
 
 def cgroup_limit(
@@ -183,10 +165,8 @@ def cgroup_limit(
             continue
         inner = Path(path.lstrip("/"))
         # A limit set on any parent holds as well; inside a container the path may not exist below the mount.
-        for folder in (base / inner, *(base / parent for parent in inner.parents)):
-            quota = _quota(folder)
-            if quota is not None:
-                limits.append(quota)
+        quotas = [_quota(folder) for folder in (base / inner, *(base / parent for parent in inner.parents))]
+        limits += [quota for quota in quotas if quota is not None]
     return min(limits, default=None)
 
 
@@ -194,11 +174,10 @@ def _quota(folder: Path) -> float | None:
     try:
         if (folder / "cpu.max").exists():
             quota, period = (folder / "cpu.max").read_text().split()
-        elif (folder / "cpu.cfs_quota_us").exists():
-            quota = (folder / "cpu.cfs_quota_us").read_text().strip()
-            period = (folder / "cpu.cfs_period_us").read_text().strip()
         else:
-            return None
+            quota, period = (
+                (folder / f"cpu.cfs_{what}_us").read_text().strip() for what in ("quota", "period")
+            )
         return None if quota in ("max", "-1") else round(int(quota) / int(period), 3)
     except (OSError, ValueError):
         return None

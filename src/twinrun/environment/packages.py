@@ -18,28 +18,19 @@ _FOLDER = re.compile(r"(?P<name>.+?)-(?P<version>\d[^-]*)(?:-py\d[\d.]*)?\.(?:di
 def read_packages(paths: Iterable[str] | None = None) -> dict[str, Any]:
     """All installed distributions, those that the program has imported, and the origins of those that did not
     come from an index."""
-    installed: dict[str, str] = {}
-    loaded: dict[str, str] = {}
-    origins: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {"installed": {}, "loaded": {}, "origins": {}}
     roots = {name.partition(".")[0] for name in sys.modules}
     for folder in _metadata_folders(sys.path if paths is None else paths):
         named = _FOLDER.match(folder.name)
-        if not named:
+        # The first on the path is the one that is imported.
+        if not named or (name := normalised(named["name"])) in found["installed"]:
             continue
-        name = normalised(named["name"])
-        if name in installed:
-            continue  # the first on the path is the one that is imported
-        installed[name] = named["version"]
+        found["installed"][name] = named["version"]
         if _is_loaded(folder, named["name"], roots):
-            loaded[name] = named["version"]
-        origin = read_origin(folder)
-        if origin:
-            origins[name] = origin
-    return {
-        "installed": dict(sorted(installed.items())),
-        "loaded": dict(sorted(loaded.items())),
-        "origins": dict(sorted(origins.items())),
-    }
+            found["loaded"][name] = named["version"]
+        if origin := read_origin(folder):
+            found["origins"][name] = origin
+    return {kind: dict(sorted(packages.items())) for kind, packages in found.items()}
 
 
 def normalised(name: str) -> str:
@@ -83,8 +74,7 @@ def read_origin(folder: Path) -> str | None:
     if not isinstance(document, dict):
         return None
     url = str(document.get("url", ""))
-    commit = document.get("vcs_info", {}).get("commit_id")
-    if commit:
+    if commit := document.get("vcs_info", {}).get("commit_id"):
         return f"{strip_url(url)}@{commit}"
     if url.startswith("file:"):
         return "editable" if document.get("dir_info", {}).get("editable") else "local"

@@ -9,16 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 from typing import Any
 
+from twinrun.environment.capture import installed_framework
 from twinrun.environment.environment import Environment, typed
 from twinrun.environment.numeric_fingerprint import Fingerprint, Probe
 from twinrun.errors import NotComparable
 
-# The framework and the adapter that runs the probes with it.
-PROBERS = {"tensorflow": "twinrun.frameworks.tensorflow.numeric_fingerprint"}
 MOST_CRASHES = 20
 
 
@@ -30,15 +28,15 @@ def take(
     timeout: float = 300.0,
 ) -> Fingerprint:
     """The fingerprint at the thread count in use, or at each of `threads`."""
-    module = next((module for name, module in PROBERS.items() if find_spec(name) is not None), None)
-    if module is None:
+    framework = installed_framework()
+    if framework is None or not framework.prober:
         raise NotComparable(
             "no framework is installed, so there is nothing to take a fingerprint of",
             hint="pip install tensorflow",
         )
     variables = {"TF_CPP_MIN_LOG_LEVEL": "3", **(os.environ if environment is None else environment)}
     taken = [
-        _take_one(module, {"threads": count, "determinism": determinism}, variables, timeout)
+        _take_one(framework.prober, {"threads": count, "determinism": determinism}, variables, timeout)
         for count in threads or (0,)
     ]
     if len(taken) == 1:
@@ -48,14 +46,14 @@ def take(
     return replace(taken[0], probes=probes, settings=settings, seconds=sum(one.seconds for one in taken))
 
 
-@dataclass
-class _Answers:
-    """What one process printed before it ended or crashed."""
+@dataclass(frozen=True)
+class _Message:
+    """A line that the process prints: one of these."""
 
     environment: Environment | None = None
-    probes: list[Probe] = field(default_factory=list)
     started: Probe | None = None
-    ended: bool = False
+    probe: Probe | None = None
+    ended: int | None = None
 
 
 def _take_one(
@@ -66,14 +64,15 @@ def _take_one(
     probes: list[Probe] = []
     environment: Environment | None = None
     for _ in range(MOST_CRASHES):
-        answers, ending = _run(module, {**settings, "skip": len(probes)}, variables, timeout)
-        probes += answers.probes
-        environment = environment or answers.environment
-        if answers.ended:
+        messages, ending = _run(module, {**settings, "skip": len(probes)}, variables, timeout)
+        environment = environment or next((each.environment for each in messages if each.environment), None)
+        probes += [each.probe for each in messages if each.probe is not None]
+        last = messages[-1] if messages else _Message()
+        if last.ended is not None:
             break
-        if answers.started is None:
+        if last.started is None:
             raise NotComparable(f"the probes could not be run: {ending}")
-        probes.append(replace(answers.started, error=f"it crashed the process: {ending}"))
+        probes.append(replace(last.started, error=f"it crashed the process: {ending}"))
     assert environment is not None
     settings = {**settings, "threads": environment.get("framework", "intra_op_threads", 0)}
     return Fingerprint(environment, tuple(probes), settings, round(time.monotonic() - began, 2))
@@ -81,8 +80,8 @@ def _take_one(
 
 def _run(
     module: str, settings: Mapping[str, Any], variables: Mapping[str, str], timeout: float
-) -> tuple[_Answers, str]:
-    """The answers of one process, and how it ended."""
+) -> tuple[list[_Message], str]:
+    """What one process printed, and how it ended."""
     command = [sys.executable, "-m", module, json.dumps(settings)]
     try:
         done = subprocess.run(
@@ -90,19 +89,8 @@ def _run(
         )
     except subprocess.TimeoutExpired:
         raise NotComparable(f"the probes did not end within {timeout:g} s") from None
-    answers = _Answers()
-    for line in done.stdout.splitlines():
-        if not line.startswith('{"'):
-            continue
-        message = json.loads(line)
-        if "environment" in message:
-            answers.environment = Environment.from_json(message["environment"])
-        elif "started" in message:
-            answers.started = typed(message["started"], Probe, "a probe")
-        elif "probe" in message:
-            answers.probes.append(typed(message["probe"], Probe, "a probe"))
-            answers.started = None
-        answers.ended = answers.ended or "ended" in message
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"')]
+    messages = [typed(json.loads(line), _Message, "an answer of a probe") for line in lines]
     if done.returncode < 0:
-        return answers, signal.Signals(-done.returncode).name
-    return answers, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        return messages, signal.Signals(-done.returncode).name
+    return messages, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

@@ -17,10 +17,8 @@ from twinrun.environment.environment import UNREAD
 from twinrun.environment.secrets import strip_url
 
 # Untracked files are left out: those that matter were imported, and have a digest of their own.
-_GIT = {
-    "status": "git --no-optional-locks status --porcelain=v2 --branch --untracked-files=no",
-    "remote": "git config --get remote.origin.url",
-}
+_STATUS = "git --no-optional-locks status --porcelain=v2 --branch --untracked-files=no"
+_REMOTE = "git config --get remote.origin.url"
 WHOLE = 32 << 20  # a data file up to this size is read whole …
 BUDGET = 192 << 20  # … until this much has been read in all, about 0.1 s from the page cache
 SAMPLES = 64
@@ -33,25 +31,21 @@ class GitState:
 
     def __init__(self, folder: Path, patience: float = 2.0) -> None:
         self._patience = patience
-        self._processes: dict[str, subprocess.Popen[str] | str] = {}
-        for question, command in _GIT.items():
-            try:
-                self._processes[question] = subprocess.Popen(
-                    command.split(),
-                    cwd=folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    text=True,
-                )
-            except OSError as problem:
-                self._processes[question] = f"{UNREAD}{problem.strerror or problem}"
+        self._unread = ""
+        pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        try:
+            self._processes: list[subprocess.Popen[str]] = [
+                subprocess.Popen(command.split(), cwd=folder, text=True, **pipes)
+                for command in (_STATUS, _REMOTE)
+            ]
+        except OSError as problem:
+            self._unread = f"{UNREAD}{problem.strerror or problem}"
 
     def read(self) -> dict[str, Any]:
-        status, failure = self._answer("status")
-        if failure:
-            return {"commit": failure}
-        if status is None:
+        status = "" if self._unread else self._answer(0)
+        if self._unread:
+            return {"commit": self._unread}
+        if not status:
             return {"commit": "none"}  # not a repository, which is fine
         lines = status.splitlines()
         headers = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# ") and " " in line[2:])
@@ -59,22 +53,20 @@ class GitState:
             "commit": headers.get("branch.oid", "none").removeprefix("(initial)") or "none",
             "dirty": any(not line.startswith("#") for line in lines),
         }
-        remote, _ = self._answer("remote")
-        if remote and remote.strip():
-            state["remote"] = strip_url(remote.strip())
+        if remote := self._answer(1).strip():
+            state["remote"] = strip_url(remote)
         return state
 
-    def _answer(self, question: str) -> tuple[str | None, str | None]:
-        process = self._processes[question]
-        if isinstance(process, str):
-            return None, process
+    def _answer(self, number: int) -> str:
+        process = self._processes[number]
         try:
             output, _ = process.communicate(timeout=self._patience)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-            return None, f"{UNREAD}git did not answer within {self._patience:g} s"
-        return (output if process.returncode == 0 else None), None
+            self._unread = f"{UNREAD}git did not answer within {self._patience:g} s"
+            return ""
+        return output if process.returncode == 0 else ""
 
 
 def read_code(base: Path, git: GitState) -> dict[str, Any]:
@@ -89,14 +81,11 @@ def read_sources(base: Path, modules: Iterable[ModuleType] | None = None) -> dic
     digests: dict[str, str] = {}
     for module in list(sys.modules.values()) if modules is None else modules:
         name = file_of(module)
-        if name is None or not name.endswith((".py", ".so", ".pyd")):
-            continue
-        if any(name.startswith(folder) for folder in outside):
+        if name is None or not name.endswith((".py", ".so", ".pyd")) or name.startswith(outside):
             continue
         path = Path(name).resolve()
-        if any(str(path).startswith(folder) for folder in outside):
-            continue
-        digests[_relative(path, base)] = _digest(path)
+        if not str(path).startswith(outside):
+            digests[_relative(path, base)] = _digest(path)
     return dict(sorted(digests.items()))
 
 

@@ -1,4 +1,4 @@
-"""The finding: one type for what source checks, pipeline audits and diagnoses have to say."""
+"""The finding: one type for the results of source audits, pipeline audits and diagnoses."""
 
 from __future__ import annotations
 

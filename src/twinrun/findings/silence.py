@@ -1,6 +1,6 @@
 """Silencing a finding in one line, with a reason: `# twinrun: ignore[TW203] the order is restored below`.
 
-The reason is required. A comment without one silences nothing, and the finding says so.
+The reason is required. A comment without one silences nothing, and the finding notes it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"#\s*twinrun:\s*ignore\s*\[(?P<codes>[^\]]*)\](?P<reason>
 
 @dataclass(frozen=True)
 class Silence:
-    """One ignore comment: the codes it names, its reason, and the words in it that are no codes."""
+    """One ignore comment: the codes it names, its reason, and the words in it that are not codes."""
 
     codes: tuple[str, ...]
     reason: str | None
@@ -31,7 +31,7 @@ class Silence:
 
 @dataclass(frozen=True)
 class Sifted:
-    """Findings that stand, and findings that were silenced, each with the reason given."""
+    """Findings that are reported, and findings that were silenced, each with the reason given."""
 
     kept: tuple[Finding, ...]
     silenced: tuple[tuple[Finding, str], ...]
@@ -66,7 +66,7 @@ def ignored_without_reason(code: str, source_line: str) -> bool:
 def sift(findings: Iterable[Finding], source_of: Callable[[str], str | None]) -> Sifted:
     """Take out the findings that the user's source silences.
 
-    `source_of(file)` gives a file's text, or None when it cannot be read. The comment may stand on the
+    `source_of(file)` gives a file's text, or None when it cannot be read. The comment may be on the
     finding's line, on any line of the statement it belongs to, or alone on the line above.
     """
     kept: list[Finding] = []
@@ -80,7 +80,7 @@ def sift(findings: Iterable[Finding], source_of: Callable[[str], str | None]) ->
         if reason is not None:
             taken_out.append((each, reason))
         elif any(ignored_without_reason(each.code, text) for text in lines):
-            remark = f"ignore[{each.code}] is written here without a reason, so it does not count"
+            remark = f"ignore[{each.code}] has no reason here, so it is ignored"
             kept.append(replace(each, evidence=(*each.evidence, remark)))
         else:
             kept.append(each)
@@ -88,7 +88,7 @@ def sift(findings: Iterable[Finding], source_of: Callable[[str], str | None]) ->
 
 
 def lines_that_silence(source: str, line: int) -> list[str]:
-    """The lines where a comment about the finding at `line` may stand."""
+    """The lines where a comment about the finding at `line` may be."""
     lines = re.split(r"\r\n|\r|\n", source)  # str.splitlines counts lines otherwise than ast
     first, last = _statement(source, line)
     chosen = lines[first - 1 : last]
@@ -114,7 +114,7 @@ def _statement(source: str, line: int) -> tuple[int, int]:
 
 
 def _comment(source_line: str) -> str:
-    """The comment of one line. A `#` inside a string is none, and neither is prose in a long string."""
+    """The comment of one line. A `#` inside a string does not start one."""
     if "#" not in source_line:
         return ""
     try:

@@ -28,6 +28,10 @@ class Framework:
         str, ...
     ] = ()  # how functions end that shuffle what they are given, and take a seed for it
     packages: tuple[str, ...] = ()  # distributions whose versions belong to the environment
+    # Modules that need the framework, by name. `describer` has `load()`, which imports it, and `describe(initialise=…)`,
+    # its facts for the environment record; `python -m` of `prober` runs the probes of a numeric fingerprint.
+    describer: str = ""
+    prober: str = ""
     # Exceptions that speak of something that twins share: a file, a port, a device, memory.
     resource_errors: tuple[str, ...] = ()
 

@@ -14,9 +14,8 @@ import msgspec
 from twinrun.errors import CannotCopy
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
-from twinrun.protocol.event import Event
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Freeze, Intervention, Interventions, of_kind
+from twinrun.protocol import Event, Facts, Freeze, Interventions
+from twinrun.protocol.intervention import Intervention, of_kind
 from twinrun.protocol.registry import source
 
 _MOST_BYTES = 256 << 20
@@ -42,7 +41,7 @@ class Copies:
     def start(self, name: str, program: Program, setup: Setup) -> tuple[Program, Setup]:
         """A fresh copy for the twin of this name, and what it is started with there."""
         copy = self.place / name
-        shutil.copytree(self.root, copy, symlinks=True, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+        shutil.copytree(self.root, copy, symlinks=True, ignore=self._left_out)
         inside = _moved(str(Path.cwd()), self.root, copy)
         target = (
             program.target
@@ -51,6 +50,11 @@ class Copies:
         )
         moved = tuple(_freeze_moved(each, self.root, copy) for each in setup.interventions)
         return replace(program, target=target, cwd=inside), replace(setup, interventions=moved)
+
+    def _left_out(self, folder: str, names: list[str]) -> list[str]:
+        """Recordings may be kept below the folder itself: the copies are not copied again."""
+        place = self.place.absolute()
+        return [name for name in names if name in _LEFT_OUT or Path(folder, name) == place]
 
     def as_original(self, name: str, facts: Facts) -> Facts:
         """The facts of a twin with the names of the original files."""

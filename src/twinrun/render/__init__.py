@@ -4,92 +4,70 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twinrun.errors import CannotWrite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from twinrun.findings.finding import Finding
-    from twinrun.launch.run import RunResult
     from twinrun.result import CheckResult
 
     Several = Sequence[tuple[str, CheckResult]]  # with the name of each program
 
-NOTHING_TO_FIX = "hint: nothing was found that can be fixed automatically"
-
-
-def write_result(
-    result: CheckResult,
-    output_format: str,
-    output_file: str | None,
-    html: str | None = None,
-    *,
-    quiet: bool = False,
-    fix_diff: bool = False,
-) -> None:
-    if html:
-        from twinrun.render.html import as_html
-
-        write(as_html(result), html)
-    if fix_diff:
-        from twinrun.render.fixdiff import as_fix_diff
-
-        text = as_fix_diff(result)
-        if not text:
-            sys.stderr.write(f"{NOTHING_TO_FIX}\n")
-    else:
-        text = rendered([("", result)], output_format, quiet=quiet, colour=output_file is None)
-    write(text, output_file)
-
 
 def write_results(
-    results: Several, *, output_format: str, output_file: str | None, html: str | None, **how: bool
+    results: Several,
+    *,
+    output_format: str,
+    output_file: str | None = None,
+    html: str | None = None,
+    quiet: bool = False,
+    fix_diff: bool = False,
+    together: str = "twinrun/check-all/1",
 ) -> None:
-    """One result, or those of several named programs together."""
+    """One result, or those of several named programs together, in a document of that schema."""
     if output_format == "github":
         from twinrun.render.summary import write_summary
 
         write_summary(results)
-    if len(results) == 1:
-        write_result(results[0][1], output_format, output_file, html, **how)
-    else:
-        quiet = how.get("quiet", False)
-        write(rendered(results, output_format, quiet=quiet, colour=output_file is None), output_file)
+    if html:
+        write(rendered(results, "html"), html)
+    if fix_diff:
+        from twinrun.render.fixdiff import as_fix_diff
+
+        write_patch(as_fix_diff(results[0][1]), output_file)
+        return
+    text = rendered(results, output_format, quiet=quiet, colour=output_file is None, together=together)
+    write(text, output_file)
 
 
-def write_run(result: RunResult, output_format: str, output_file: str | None, *, quiet: bool) -> None:
-    from twinrun.render.text import run_as_text
+def write_patch(patch: str, file: str | None) -> None:
+    if not patch:
+        sys.stderr.write("hint: nothing was found that can be fixed automatically\n")
+    write(patch, file)
 
-    as_json = output_format == "json"
-    write(json_text(result.as_json()) if as_json else run_as_text(result, quiet=quiet), output_file)
 
-
-def rendered(results: Several, output_format: str, *, quiet: bool, colour: bool) -> str:
+def rendered(
+    results: Several, output_format: str, *, quiet: bool = False, colour: bool = False, together: str = ""
+) -> str:
     """One result, or several, in a format. Each format's own file is imported when it is asked for."""
+    from twinrun.render import several
+
     if output_format == "html":
         from twinrun.render.html import as_html
-        from twinrun.render.several import one_program_only
 
-        one_program_only(html=len(results) > 1)
+        several.one_program_only(html=len(results) > 1)
         return as_html(results[0][1])
     if output_format == "json":
-        from twinrun.render.several import as_document
-
-        return json_text(as_document(results))
+        return json_text(several.as_document(results, together))
     if output_format == "junit":
         from twinrun.render.junit import as_junit
 
         return as_junit(results)
     if output_format == "text":
-        from twinrun.render.text import as_text
-
-        texts = [as_text(result, quiet=quiet, colour=colour) for _, result in results]
-        if len(results) == 1:
-            return texts[0]
-        return "\n".join(f"== {name}\n{text}" for (name, _), text in zip(results, texts, strict=True))
+        return several.as_text(results, together, quiet=quiet, colour=colour)
     from twinrun.render.summary import annotation
 
     verdicts = [annotation(*each) for each in results] if output_format == "github" else []
@@ -108,11 +86,19 @@ def findings_text(findings: Sequence[Finding], output_format: str) -> str:
     return as_github(findings)
 
 
+def show(
+    output_format: str, document: dict[str, Any], lines: Iterable[str], output_file: str | None = None
+) -> None:
+    """The answer of a verb that does not compare runs: its document, or its lines."""
+    as_json = output_format == "json"
+    write(json_text(document) if as_json else "".join(f"{line}\n" for line in lines), output_file)
+
+
 def json_text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=1, default=str) + "\n"
 
 
-def write(text: str, file: str | None) -> None:
+def write(text: str, file: str | None = None) -> None:
     """To a file, or to stdout where there is none."""
     if file is None:
         sys.stdout.write(text)

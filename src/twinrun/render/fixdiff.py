@@ -1,5 +1,5 @@
-"""A patch for the named causes, made from the user's own source: what `git apply` or `patch -p1` takes. Only
-fixes that can change nothing but randomness and order are in it."""
+"""A patch for the reported causes, made from the user's own source, for `git apply` or `patch -p1`. It holds only
+fixes that change nothing but randomness and order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twinrun.result import CheckResult
 
 
 def as_fix_diff(result: CheckResult) -> str:
-    """Empty when nothing can be mended safely. Where causes are confirmed, suspicions are left alone."""
+    """The patch; empty when nothing can be fixed automatically. Where causes are confirmed, likely ones are left out."""
     confirmed = [finding for finding in result.findings if finding.confirmed]
     program = _program(result.program)
     fixes = [fix for finding in confirmed or result.findings if (fix := _fix(finding, program)) is not None]

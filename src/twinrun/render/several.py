@@ -5,20 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from twinrun.baselines.outcome import BaselineResult
 from twinrun.errors import BadResult, UsageError
+from twinrun.render import text
+from twinrun.render.baseline_text import baseline_as_text
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
 from twinrun.result import SCHEMA as ONE
 
-SCHEMA = "twinrun/check-all/1"
+# The schemas of several, and under which field each has the name of a program.
+CHECKS, BASELINES = "twinrun/check-all/1", "twinrun/baseline-all/1"
+_NAMES = {CHECKS: "name", BASELINES: "program_name"}
+Several = Sequence[tuple[str, CheckResult]]
 
 
-def as_document(results: Sequence[tuple[str, CheckResult]]) -> dict[str, Any]:
-    if len(results) == 1:
+def as_document(results: Several, schema: str) -> dict[str, Any]:
+    if _alone(results, schema):
         return results[0][1].as_json()
-    programs = [{"name": name, **result.as_json()} for name, result in results]
+    programs = [{_NAMES[schema]: name, **result.as_json()} for name, result in results]
     verdicts = {result.verdict for _, result in results}
     verdict = DIVERGES if DIVERGES in verdicts else UNDECIDED if UNDECIDED in verdicts else REPEATS
-    return {"schema": SCHEMA, "verdict": verdict, "programs": programs}
+    return {"schema": schema, "verdict": verdict, "programs": programs}
+
+
+def as_text(results: Several, schema: str, **how: bool) -> str:
+    texts = [_text(result, **how) for _, result in results]
+    if _alone(results, schema):
+        return texts[0]
+    return "\n".join(f"== {name}\n{each}" for (name, _), each in zip(results, texts, strict=True))
+
+
+def _text(result: CheckResult, **how: bool) -> str:
+    if isinstance(result, BaselineResult):
+        return baseline_as_text(result, **how)
+    return text.as_text(result, **how)
+
+
+def _alone(results: Several, schema: str) -> bool:
+    """Whether it is one program's own document. All baselines of a project are several, even where that is one."""
+    return len(results) == 1 and (schema != BASELINES or not results[0][0])
 
 
 def one_program_only(**asked: object) -> None:
@@ -31,14 +55,13 @@ def one_program_only(**asked: object) -> None:
 
 def results_in(document: dict[str, Any], where: str | None = None) -> list[tuple[str, CheckResult]]:
     """The checks of a saved document: one check, one against a baseline, or several of either."""
-    if document.get("schema") not in (SCHEMA, "twinrun/baseline-all/1"):
+    field = _NAMES.get(str(document.get("schema")))
+    if field is None:
         return [("", _check(document, where))]
     programs = document.get("programs")
     if not isinstance(programs, list) or not programs or not all(isinstance(each, dict) for each in programs):
         raise BadResult("this result is damaged: it holds no programs", where=where)
-    return [
-        (str(each.get("name") or each.get("program_name") or ""), _check(each, where)) for each in programs
-    ]
+    return [(str(each.get(field) or ""), _check(each, where)) for each in programs]
 
 
 def _check(document: dict[str, Any], where: str | None) -> CheckResult:

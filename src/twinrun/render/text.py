@@ -53,8 +53,11 @@ def headline(result: CheckResult) -> str:
     if result.reason:
         return f": {inline(result.reason)}"
     steps = f"{result.steps_compared} steps" if result.steps_compared else "what could be seen"
-    within = "bit for bit" if result.contract == "bitwise" else f"within {result.contract}"
-    return f": {result.runs} runs, {steps} compared, equal {within}"
+    return f": {result.runs} runs, {steps} compared, equal {within(result)}"
+
+
+def within(result: CheckResult) -> str:
+    return "bit for bit" if result.contract == "bitwise" else f"within {result.contract}"
 
 
 def _where(difference: Difference) -> str:
@@ -145,13 +148,13 @@ def _output_tail(tail: str | None) -> Iterator[str]:
         yield from (f"    {inline(line)}" for line in tail.splitlines())
 
 
-def run_as_text(result: RunResult, *, quiet: bool) -> str:
+def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
     if quiet:
-        return f"{result.recording}\n"
-    lines = [f"recorded {result.steps} steps in {result.seconds:.1f} s"]
+        yield str(result.recording)
+        return
+    yield f"recorded {result.steps} steps in {result.seconds:.1f} s"
     if result.reason:
-        lines.append(f"  {inline(result.reason)}")
-    lines += [f"  note: {inline(note)}" for note in result.facts.notes]
-    lines += _output_tail(result.output_tail)
-    lines.append(f"recording: {result.recording}")
-    return "\n".join(lines) + "\n"
+        yield f"  {inline(result.reason)}"
+    yield from (f"  note: {inline(note)}" for note in result.facts.notes)
+    yield from _output_tail(result.output_tail)
+    yield f"recording: {result.recording}"

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from twinrun.errors import TwinrunError
+from twinrun.errors import MissingPoint, TwinrunError
 from twinrun.protocol.channel import TROUBLE, Channel
 from twinrun.protocol.registry import frameworks, sources
 from twinrun.protocol.spec import Spec
@@ -24,6 +24,9 @@ from twinrun.twin.session import Session, begin
 
 if TYPE_CHECKING:
     from twinrun.frameworks.protocol import Framework
+
+
+_TESTED = "use a release that Twinrun was tested with (docs/reference/frameworks.md)"
 
 
 def start(spec_file: str) -> None:
@@ -73,6 +76,9 @@ def _attach_later(framework: Framework, recorder: Recorder) -> None:
             if spec.audit_until is not None:
                 framework.audit_datasets(recorder.session)
                 recorder.stop_at(spec.audit_until)
+        except ImportError as problem:  # a module that this release has moved or dropped
+            place = problem.name or framework.module
+            recorder.trouble(MissingPoint(f"this release of {framework.name} has no {place}", _TESTED, place))
         except Exception as problem:
             recorder.trouble(problem)
 

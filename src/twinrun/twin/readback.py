@@ -6,8 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from twinrun.protocol.control import Control, ControlState, Reading
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Control, ControlState, PinRequest, Reading
 from twinrun.protocol.registry import controls
 from twinrun.twin.session import current
 

@@ -9,7 +9,7 @@ import libcst as cst
 from twinrun.findings.fixes.changes import SEED, Changes, Draft, argument, replace
 from twinrun.findings.fixes.imports import imported
 from twinrun.findings.fixes.module import Module, Statement, only_statement
-from twinrun.knowledge import Kind, is_kind
+from twinrun.knowledge.functions import Kind, is_kind
 
 
 def constant(module: Module, line: int) -> Draft:
@@ -18,7 +18,7 @@ def constant(module: Module, line: int) -> Draft:
     seeds = _seeds(module, statement, line) if statement is not None else ()
     seed = next((each for each in seeds if _from_outside(module, each)), None)
     changes = (replace(seed, str(SEED)),) if seed is not None else _system_random(module, line)
-    return Draft(changes, "a fixed seed, or an argument of the program", safe=True)
+    return Draft(changes, "use a fixed seed, or an argument of the program", safe=True)
 
 
 def _seeds(module: Module, statement: Statement, line: int) -> Iterator[cst.BaseExpression]:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from twinrun.findings.fixes.changes import Change, Draft, argument, is_name, replace
 from twinrun.findings.fixes.module import Module
-from twinrun.knowledge import Kind, known_method
+from twinrun.knowledge.functions import Kind, known_method
 
 _OPTIONS = {"deterministic", "experimental_deterministic"}
 

@@ -1,6 +1,6 @@
-"""An op that varies (TW401): op determinism, or another op for the weighted `bincount`, which that leaves.
+"""An op that varies (TW401): op determinism, or a different op for the weighted `bincount`, which that does not fix.
 
-Both change bits, so neither is safe to apply unseen.
+Both change bits, so neither is safe to apply automatically.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _segment_sum(module: Module, call: cst.Call) -> Draft:
     require(not unpacks(call) and len(call.args) == len(_BINCOUNT) and minlength == maxlength)
     base = module.code(cst.ensure_type(call.func, cst.Attribute).value)
     after = f"{base}.unsorted_segment_sum({weights}, {values}, num_segments={minlength})"
-    note = "op determinism leaves the weighted bincount as it is; for vectors this op adds in a fixed order"
+    note = "op determinism does not fix the weighted bincount; for vectors this op adds in a fixed order"
     return Draft((replace(call, after),), note, safe=False)
 
 

@@ -1,7 +1,7 @@
 """A seed for every element of a dataset: zipped to the elements, and passed to the mapped function.
 
 The seeds come from `Dataset.random(seed, rerandomize_each_iteration=True)`: drawn in order, so that parallel
-calls cannot race for them, and drawn anew in every epoch. A counter would repeat itself in each epoch.
+calls cannot race for them, and drawn again in every epoch. A counter would repeat itself in each epoch.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from twinrun.findings.fixes.changes import (
 )
 from twinrun.findings.fixes.module import Module, require
 from twinrun.findings.fixes.seeding import KERAS
-from twinrun.knowledge import Argument, Kind, Switch, is_kind, known, known_method
+from twinrun.knowledge.functions import Argument, Kind, Switch, is_kind, known, known_method
 
 _UNSEEDED = "tensorflow.random.Generator.from_non_deterministic_state"
 # Functions that run once in a program, as far as their name can tell.
@@ -33,7 +33,7 @@ def generator(module: Module, line: int) -> Draft:
     again = next((reason for call in found if (reason := _made_again(module, call))), None)
     note = "give the generator a seed"
     if again:
-        note += f"; {again}, so that it would start over each time: better make it once, outside"
+        note += f"; {again}, so it would start over each time: better create it once, outside"
     return Draft(sum(found.values(), ()), note, safe=again is None)
 
 

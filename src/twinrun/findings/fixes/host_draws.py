@@ -8,7 +8,7 @@ import libcst as cst
 
 from twinrun.findings.fixes.changes import Change, Changes, replace
 from twinrun.findings.fixes.module import Module, require, sure
-from twinrun.knowledge import NUMPY, PYTHON, known
+from twinrun.knowledge.functions import NUMPY, PYTHON, known
 
 _STREAMS = {"numpy.random": NUMPY, "random": PYTHON}
 

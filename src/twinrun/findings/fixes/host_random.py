@@ -22,7 +22,7 @@ from twinrun.findings.fixes.element_seeds import Mapped, mapped_functions, seed_
 from twinrun.findings.fixes.functions import passed_function
 from twinrun.findings.fixes.host_draws import draws_from, generator_made, own_generators, streams_drawn
 from twinrun.findings.fixes.module import Function, Module, Unsure, called_name, require
-from twinrun.knowledge import NUMPY, PYTHON, Kind, is_kind
+from twinrun.knowledge.functions import NUMPY, PYTHON, Kind, is_kind
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import libcst as cst
 from twinrun.findings.fixes.changes import Draft, put_after, taken_out
 from twinrun.findings.fixes.imports import last_leading_import
 from twinrun.findings.fixes.module import Module, Unsure, only_statement, require
-from twinrun.knowledge import Kind, is_kind
+from twinrun.knowledge.functions import Kind, is_kind
 
 
 def moved_up(module: Module, line: int) -> Draft:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from twinrun.findings.fixes.changes import Changes, Draft, lines_before, sort, wrap
 from twinrun.findings.fixes.module import Module, called_name
-from twinrun.knowledge import Kind, Known, is_kind, known, known_method
+from twinrun.knowledge.functions import Kind, Known, is_kind, known, known_method
 
 _BY_NAME = ", key=lambda entry: entry.name"
 

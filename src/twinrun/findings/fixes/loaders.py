@@ -8,7 +8,7 @@ from twinrun.findings.fixes.changes import SEED, Draft, at_the_top, lines_after
 from twinrun.findings.fixes.functions import parameters
 from twinrun.findings.fixes.host_draws import own_generators
 from twinrun.findings.fixes.module import Module, called_name, require, sure
-from twinrun.knowledge import NUMPY, PYTHON, Kind, is_kind
+from twinrun.knowledge.functions import NUMPY, PYTHON, Kind, is_kind
 
 
 def generator_per_batch(module: Module, line: int) -> Draft:

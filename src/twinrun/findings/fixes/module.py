@@ -20,7 +20,7 @@ from libcst.metadata import (
     ScopeProvider,
 )
 
-from twinrun.knowledge import canonical, root
+from twinrun.knowledge.functions import canonical, root
 
 Function: TypeAlias = cst.FunctionDef | cst.Lambda
 Statement: TypeAlias = cst.SimpleStatementLine | cst.SimpleStatementSuite | cst.BaseCompoundStatement

@@ -19,7 +19,7 @@ from twinrun.findings.fixes.changes import (
 )
 from twinrun.findings.fixes.element_seeds import Mapped, mapped_functions, seed_name, seeds_passed_in
 from twinrun.findings.fixes.module import LOOPS, Function, Module, Unsure, called_name, require, sure
-from twinrun.knowledge import Kind, is_kind
+from twinrun.knowledge.functions import Kind, is_kind
 
 
 @dataclass(frozen=True)

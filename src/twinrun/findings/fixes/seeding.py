@@ -8,7 +8,7 @@ from twinrun.findings.fixes import graph_seeds
 from twinrun.findings.fixes.changes import SEED, Change, Draft, is_name, lines_after, taken_out
 from twinrun.findings.fixes.imports import after_imports, last_leading_import
 from twinrun.findings.fixes.module import Module, Spelling, Statement, Unsure, only_statement, require, sure
-from twinrun.knowledge import Kind, is_kind, root
+from twinrun.knowledge.functions import Kind, is_kind, root
 
 KERAS = "keras.utils.set_random_seed"
 # Ways to seed, the best first: the function, and the import that is needed where the module has no name for it.

@@ -35,7 +35,7 @@ def sorted_iteration(module: Module, line: int) -> Draft:
 
 def _sets_in_order(module: Module) -> dict[cst.BaseExpression, bool]:
     """The sets whose elements are taken in their order, and whether those are known to be strings."""
-    from twinrun.source_audit.set_order import Sets
+    from twinrun.knowledge.set_order import Sets
 
     source = module.tree.code
     lines = [line.encode() for line in re.split(r"\r\n|\r|\n", source)]
@@ -60,11 +60,11 @@ def _place(lines: list[bytes], node: ast.expr) -> tuple[int, int, int, int]:
 
 
 def _stable_hash(module: Module, line: int) -> Draft:
-    """`hash(name)` becomes a checksum that is the same in every process. Its values are other ones, and lie
-    between 0 and 2**32, so it is not applied unseen."""
+    """`hash(name)` becomes a checksum that is the same in every process. Its values differ, and lie
+    between 0 and 2**32, so it is not applied automatically."""
     calls = [each for each in module.calls_at(line) if module.name(each) == "builtins.hash"]
     require(len(calls) == 1 and len(calls[0].args) == 1)
     name, changes = imported(module, "zlib")
     hashed = wrap(calls[0].args[0].value, "str({it}).encode()")
     checksum = replace(calls[0].func, f"{name}.crc32")
-    return Draft((*changes, hashed, checksum), "a checksum that is the same in every process", safe=False)
+    return Draft((*changes, hashed, checksum), "use a checksum that is the same in every process", safe=False)

@@ -25,6 +25,8 @@ class TensorFlow(Framework):
     points = POINTS
     import_draws = 1
     packages = ("tensorflow",)
+    describer = "twinrun.frameworks.tensorflow.describe"
+    prober = "twinrun.frameworks.tensorflow.numeric_fingerprint"
     resource_errors = (
         "NotFoundError", "AlreadyExistsError", "DataLossError", "FailedPreconditionError", "UnavailableError",
         "ResourceExhaustedError", "InternalError", "UnknownError", "AbortedError",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twinrun.knowledge import SET_METHODS
+from twinrun.knowledge.functions import SET_METHODS
 from twinrun.source_audit.abstract_values import Value, join, plain, total
 from twinrun.source_audit.containers import at, put_in, spill, store, update_from
 from twinrun.source_audit.marks import ORDER, VALUE, as_elements, as_value, elements_only, without_order
@@ -17,16 +17,15 @@ def container_method(call: Call) -> Value | None:
 
 def _append(call: Call) -> Value:
     if call.args:
-        holder, value = call.receiver, call.args[-1]
-        put_in(holder, value)
-        holder.mark(call.state.control)
+        put_in(call.receiver, call.args[-1])
+        call.receiver.mark(call.state.control)
     return plain()
 
 
 def _extend(call: Call) -> Value:
     holder = call.receiver
     for given in call.args:
-        if any(each.kind == "dict" for each in holder.each()):
+        if holder.may_be("dict"):
             update_from(holder, given)
             continue
         for each in holder.each():
@@ -51,9 +50,7 @@ def _index(call: Call) -> Value:
 
 
 def _get(call: Call) -> Value:
-    holder = call.receiver
-    key = call.args[0] if call.args else plain()
-    found = join(at(each, key) for each in holder.each())
+    found = join(at(each, call.first) for each in call.receiver.each())
     return join((found, call.args[1])) if len(call.args) > 1 else found
 
 
@@ -64,9 +61,7 @@ def _setdefault(call: Call) -> Value:
 
 
 def _values_of(holder: Value) -> Value:
-    held = [each.element for each in holder.each() if each.element is not None]
-    held += [value for each in holder.each() for value in (each.attributes or {}).values()]
-    return join(held) if held else plain()
+    return join(value for each in holder.each() for value in each.held)
 
 
 def _values(call: Call) -> Value:

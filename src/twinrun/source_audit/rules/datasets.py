@@ -10,8 +10,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from twinrun.knowledge import Kind, Known, known_method, last
-from twinrun.source_audit import expressions
+from twinrun.knowledge.functions import Kind, Known, known_method, last
 from twinrun.source_audit.abstract_values import MISSING, Arguments, Value, total
 from twinrun.source_audit.containers import element_of
 from twinrun.source_audit.marks import NONE, ORDER, VALUE, Marks, Origin
@@ -26,10 +25,9 @@ class Stages:
     """What is known of the stages behind a dataset."""
 
     parallel: bool = False
+    # Options that give up the order, waiting for a parallel stage to act on.
     unordered: tuple[Origin, ...] = ()
-    """Options that give up the order, waiting for a parallel stage to act on."""
-    random: tuple[Draw, ...] = ()
-    """Draws in mapped functions, for a cache that would freeze them."""
+    random: tuple[Draw, ...] = ()  # draws in mapped functions, for a cache that would freeze them
 
 
 def dataset(marks: Marks = NONE, stages: Stages | None = None) -> Value:
@@ -106,7 +104,7 @@ def options_assigned(frame: Frame, target: ast.expr, value: Value, node: ast.stm
         return
     if target.attr not in ("deterministic", "experimental_deterministic"):
         return
-    for holder in expressions.evaluate(frame, target.value).each():
+    for holder in frame.evaluate(target.value).each():
         if holder.path.startswith("tensorflow.data.Options") or holder.kind == "member":
             origin = frame.state.origin("TW202", frame, node, f"{ast.unparse(target)} = False")
             keeper = holder if holder.kind != "member" else (holder.bound or holder)

@@ -5,10 +5,12 @@ A call that no rule knows hands on the marks of its arguments, and may call the 
 
 from __future__ import annotations
 
+import ast
+from dataclasses import replace
 from functools import lru_cache
 
-from twinrun.knowledge import REDUCES, SEEDS_EVERYTHING, SORTS, Kind, known, last, root
-from twinrun.source_audit.abstract_values import Value, join, plain, total
+from twinrun.knowledge.functions import REDUCES, SEEDS_EVERYTHING, SORTS, Kind, known, last, root
+from twinrun.source_audit.abstract_values import Arguments, Value, join, plain, total
 from twinrun.source_audit.marks import Marks, without_order
 from twinrun.source_audit.outgoing_call import Call, Handler
 from twinrun.source_audit.rules import (
@@ -23,6 +25,7 @@ from twinrun.source_audit.rules import (
     threads,
     training,
 )
+from twinrun.source_audit.state import Frame
 
 _FAMILIES = (
     python_builtins,
@@ -69,7 +72,21 @@ def _handlers(path: str) -> list[Handler]:
     return [handler for handler in found if handler is not None]
 
 
-def call_external(call: Call) -> Value:
+def call(frame: Frame, node: ast.Call, callee: Value, given: Arguments) -> Value:
+    """A function, method or object that is not the program's own is called."""
+    calling = {"external": _call_external, "member": _call_method}.get(callee.kind, _call_object)
+    receiver = callee.bound if callee.kind in ("external", "member") else callee
+    about = (given.args, given.keywords, given.spread, given.open)
+    return calling(Call(*about, frame=frame, node=node, path=callee.path, receiver=receiver or plain()))
+
+
+def assigned(frame: Frame, target: ast.expr, value: Value, node: ast.stmt) -> None:
+    """Something is assigned that may matter beyond the program: a variable of the environment, an option."""
+    outside_world.environment_assigned(frame, target, node)
+    datasets.options_assigned(frame, target, value, node)
+
+
+def _call_external(call: Call) -> Value:
     """A function of another library is called."""
     for handler in _handlers(call.path):
         answer = handler(call)
@@ -87,19 +104,16 @@ def _unknown(call: Call) -> Value:
     if name in SORTS or (package in _NUMERIC_PACKAGES and name in REDUCES):
         marks = without_order(marks)
     if package in (*_NUMERIC_PACKAGES, "pandas"):  # these iterate over what they are given
-        for given in call.args:
-            if any(each.kind == "set" for each in given.each()):
-                marks |= total(call.iterate(given))
+        marks = marks.union(*(total(call.iterate(given)) for given in call.args if given.may_be("set")))
     numeric = package == "numpy" and (name in _NUMBERS or call.first.numeric)
     return Value("object", marks, path=_shortened(f"{call.path}()"), numeric=numeric)
 
 
 def _datasets_escape(call: Call) -> None:
     """A dataset that is passed to something unknown is taken to be trained on there."""
-    for given in call.everything:
-        for each in given.each():
-            if each.kind == "dataset":
-                call.state.escaped(each.marks)
+    for each in (each for given in call.everything for each in given.each()):
+        if each.kind == "dataset":
+            call.state.escaped(each.marks)
 
 
 def _shortened(path: str) -> str:
@@ -107,19 +121,10 @@ def _shortened(path: str) -> str:
     return path if len(path) < 120 else path[:100]
 
 
-def call_method(call: Call) -> Value:
-    """A method of a value is called."""
-    receiver = call.receiver
-    if receiver.alternatives:
-        results = []
-        for call.receiver in receiver.alternatives:
-            results.append(_call_method(call))
-        return join(results)
-    return _call_method(call)
-
-
 def _call_method(call: Call) -> Value:
     receiver = call.receiver
+    if receiver.alternatives:
+        return join([_call_method(replace(call, receiver=each)) for each in receiver.alternatives])
     if call.path == "sort":
         outside_world.sorted_in_place(receiver)
         return plain()
@@ -169,7 +174,7 @@ def _unknown_method(call: Call) -> Value:
     return Value("object" if path else "plain", marks, path=path, numeric=receiver.numeric)
 
 
-def call_object(call: Call) -> Value:
+def _call_object(call: Call) -> Value:
     """A value is called: a layer, a model, an instance with `__call__`, or something unknown."""
     receiver = call.receiver
     if receiver.kind == "instance":
@@ -191,5 +196,5 @@ def _call_instance(call: Call) -> Value:
         method = receiver.ref.method(name, receiver)
         if method is not None:
             own: Marks = total(receiver) if is_keras else receiver.marks
-            return call.invoke(method, call.arguments).marked(marks | own)
+            return call.invoke(method, call).marked(marks | own)
     return keras_layers.call_layer(call) if is_keras else plain(marks | total(receiver))

@@ -5,7 +5,7 @@ Python or NumPy randomness inside them is TW204: unseeded, or raced for when the
 
 from __future__ import annotations
 
-from twinrun.knowledge import Kind
+from twinrun.knowledge.functions import Kind
 from twinrun.source_audit.abstract_values import Arguments, Value, total
 from twinrun.source_audit.containers import element_of
 from twinrun.source_audit.marks import NONE, Marks
@@ -16,7 +16,7 @@ from twinrun.source_audit.rules.datasets import dataset
 def _result_marks(call: Call, function: Value | None, args: list[Value]) -> Marks:
     """The marks of what a function returns that is called later, on the host."""
     marks: Marks = NONE
-    with call.state.collecting("host"), call.state.deferred():
+    with call.state.collecting("host"), call.state.during(deferring=True):
         for each in function.each() if function is not None else ():
             result = each
             if each.kind in ("function", "partial", "instance"):

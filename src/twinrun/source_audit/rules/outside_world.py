@@ -6,34 +6,20 @@ from __future__ import annotations
 
 import ast
 
-from twinrun.knowledge import Kind, methods_of
+from twinrun.knowledge.functions import Kind, methods_of
 from twinrun.source_audit.abstract_values import Value, plain
-from twinrun.source_audit.marks import NONE, ORDER, Marks
+from twinrun.source_audit.marks import ORDER
 from twinrun.source_audit.outgoing_call import Call, Handler
 from twinrun.source_audit.state import Frame
 
 _WALK, _FOLDERS = "(a walk)", "(the folders of a walk)"
 
-# -- hash order ---------------------------------------------------------------------------------------
-
-
-def set_iterated(frame: Frame, node: ast.AST, iterable: Value) -> Marks:
-    """Iterating over a set of anything but numbers brings in the order of its hashes."""
-    unordered = any(each.kind == "set" and not _numeric(each) for each in iterable.each())
-    if frame.state.hash_seed_works or not unordered:
-        return NONE
-    what = ast.unparse(node)[:60] if isinstance(node, ast.expr) else ""
-    return frozenset({(frame.state.origin("TW301", frame, node, what), ORDER)})
-
-
-def _numeric(value: Value) -> bool:
-    """Numbers hash to themselves: a set of them has the same order in every process."""
-    return value.numeric or (bool(value.members) and all(member.numeric for member in value.members))
+# -- hashes -------------------------------------------------------------------------------------------
 
 
 def _hash(call: Call) -> Value:
     marks = call.marks
-    if call.args and not _numeric(call.first) and not call.state.hash_seed_works:
+    if call.args and not call.first.is_numeric and not call.state.hash_seed_works:
         marks |= call.varies("TW301")
     return plain(marks, numeric=True)
 
@@ -50,7 +36,7 @@ def environment_assigned(frame: Frame, target: ast.expr, node: ast.stmt) -> None
 
 def _environment_set(frame: Frame, name: object, node: ast.AST) -> None:
     if name == "PYTHONHASHSEED":
-        frame.state.hash_seed_sites.append(frame.state.site(frame, node))
+        frame.state.hash_seed_sites.append(frame.site(node))
     elif name == "TF_CONFIG":
         frame.state.worker_config_fixed = True
 

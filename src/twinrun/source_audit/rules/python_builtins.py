@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from twinrun.source_audit import expressions, scopes
+from twinrun.source_audit import scopes
 from twinrun.source_audit.abstract_values import Arguments, Value, constant, plain, total
 from twinrun.source_audit.containers import collection_of, element_of, settled, spill, store, update_from
+from twinrun.source_audit.expressions import attribute
 from twinrun.source_audit.marks import (
     NONE,
     ORDER,
@@ -51,7 +52,7 @@ def _set(call: Call) -> Value:
 def _dict(call: Call) -> Value:
     made = Value("dict", call.spread)
     for given in call.args:
-        if any(each.kind == "dict" for each in given.each()):
+        if given.may_be("dict"):
             update_from(made, given)
         else:
             pair = call.iterate(given)
@@ -145,7 +146,7 @@ def _range(call: Call) -> Value:
 
 def _getattr(call: Call) -> Value:
     if len(call.args) >= 2 and isinstance(call.args[1].constant, str):
-        return expressions.attribute(call.frame, call.node, call.first, call.args[1].constant)
+        return attribute(call.frame, call.node, call.first, call.args[1].constant)
     return plain(call.marks)
 
 
@@ -165,7 +166,7 @@ def _super(call: Call) -> Value:
 
 
 def _partial(call: Call) -> Value:
-    return Value("partial", call.marks, ref=(call.first, call.args[1:], dict(call.keywords)))
+    return Value("partial", call.marks, ref=(call.first, call.args[1:], call.keywords))
 
 
 def _itself(call: Call) -> Value | None:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
+from twinrun.frameworks import framework_seeds as seeds
 from twinrun.frameworks.keras.sources.points import keras_point
-from twinrun.protocol import seeds
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence

@@ -204,6 +204,7 @@ class Kernels(Source):
     controls = (
         Control(
             name="op-determinism",
+            refusal="TW406",
             protects="ops whose kernels race: the same inputs then give the same bits, or the op refuses to run",
             moment="before the first op",
             how="tf.config.experimental.enable_op_determinism()",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from twinrun.frameworks import framework_seeds as seeds
 from twinrun.frameworks.tensorflow.sources.points import bind, tf_point
-from twinrun.protocol import seeds
 from twinrun.protocol.event import Event
 from twinrun.protocol.suspect import Weight
 from twinrun.sources.stream import StreamSource

@@ -12,8 +12,8 @@ import msgspec
 
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
+from twinrun.frameworks import framework_seeds as seeds
 from twinrun.frameworks.tensorflow.sources.points import tf_point
-from twinrun.protocol import seeds
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.evidence import Evidence, differs, one
 from twinrun.protocol.intervention import Freeze

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from twinrun.frameworks import framework_seeds as seeds
 from twinrun.frameworks.tensorflow.sources import tf_generators
 from twinrun.frameworks.tensorflow.sources.points import bind, tf_point
 from twinrun.frameworks.tensorflow.sources.shuffle import SEPARATE_SEEDS
-from twinrun.protocol import seeds
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence

@@ -71,24 +71,18 @@ class Known:
     streams: tuple[str, ...] = ()
     seed: Argument | None = None
     switch: Switch | None = None
-    makes: str = ""
-    """The class of what it returns, where that matters."""
+    makes: str = ""  # the class of what it returns, where that matters
+    # The names of its arguments, in order, where a method is recognised by them.
     arguments: tuple[str, ...] = ()
-    """The names of its arguments, in order, where a method is recognised by them."""
-    returns_list: bool = False
-    """Of a listing: whether it is a list, which sorting leaves a list."""
-    generator_method: str = ""
-    """Of a draw: the method of a generator object that takes the same arguments."""
+    returns_list: bool = False  # of a listing: whether it is a list, which sorting leaves a list
+    generator_method: str = ""  # of a draw: the method of a generator object that takes the same arguments
+    # Of a NumPy draw: the shape is given as separate arguments, where the generator takes a tuple.
     by_dimension: bool = False
-    """Of a NumPy draw: the shape is given as separate arguments, where the generator takes a tuple."""
+    # Of a layer: the arguments that name the initializers of its weights, random by default.
     initializers: tuple[str, ...] = ()
-    """Of a layer: the arguments that name the initializers of its weights, random by default."""
-    draws_when_called: bool = False
-    """Of a layer: whether it draws each time it is called on data."""
-    rate: str = ""
-    """Of a layer: its first argument, which turns the randomness off when it is 0."""
-    parallel: int | None = None
-    """Of a dataset method: the position of `num_parallel_calls`."""
+    draws_when_called: bool = False  # of a layer: whether it draws each time it is called on data
+    rate: str = ""  # of a layer: its first argument, which turns the randomness off when it is 0
+    parallel: int | None = None  # of a dataset method: the position of `num_parallel_calls`
 
     @property
     def deterministic(self) -> int | None:
@@ -359,13 +353,13 @@ def _words(text: str) -> frozenset[str]:
 
 
 DRAW_METHODS = _words(f"{_SAME_METHOD} {_PYTHON_DRAWS} random_sample rand randn integers permuted")
+# Methods that draw from a generator object of Python or NumPy, without those that others have too.
 DRAW_METHODS -= {"f", "power", "bytes"}
-"""Methods that draw from a generator object of Python or NumPy, without those that others have too."""
 SET_METHODS = _words("union intersection difference symmetric_difference")
+# What functions and methods that sort are called, whichever library they come from.
 SORTS = _words("sort sorted natsorted os_sorted sort_values sort_index lexsort")
-"""What functions and methods that sort are called, whichever library they come from."""
+# The same for functions of NumPy and TensorFlow whose result does not depend on the order.
 REDUCES = _words("unique sum mean std var max min median prod bincount count_nonzero any all")
-"""The same for functions of NumPy and TensorFlow whose result does not depend on the order."""
 SEEDS_EVERYTHING = _words(
     "seed_everything set_seed set_seeds set_all_seeds seed_all set_random_seed fix_seed set_global_seed"
     " set_determinism set_random_seeds make_deterministic fix_seeds setup_seed fix_random_seed seed_everywhere"

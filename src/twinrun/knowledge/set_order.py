@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from twinrun.knowledge import SET_METHODS, Kind, is_kind, last, methods_of, names_of
+from twinrun.knowledge.functions import SET_METHODS, Kind, is_kind, last, methods_of, names_of
 
 Reference = ast.Name | ast.Attribute
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_SET_OPERATORS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
+SET_OPERATORS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
 _ITERATING_METHODS = methods_of(Kind.ITERATE)
 _ORDER_FREE = frozenset(map(last, names_of(Kind.SORT, Kind.REDUCE, Kind.SET)))
 _HANDED_ON = frozenset({"list", "tuple", "iter", "map", "filter", "zip"})
@@ -27,13 +27,10 @@ _WORD_METHODS = frozenset({"split", "rsplit", "splitlines"})
 class OrderUse:
     """A place where the order of a set, or a value of hash(), is used."""
 
-    expression: ast.expr
-    """The set, or the call of hash()."""
-    shown: ast.expr
-    """What to show of the source."""
+    expression: ast.expr  # the set, or the call of hash()
+    shown: ast.expr  # what to show of the source
     line: int
-    weight: int
-    """How likely the order matters: 1 when it is only printed, up to 4."""
+    weight: int  # how likely the order matters: 1 when it is only printed, up to 4
 
     @property
     def is_hash(self) -> bool:
@@ -96,7 +93,7 @@ class Sets:
                 isinstance(e, ast.Constant) and isinstance(e.value, int | float) for e in node.elts
             )
         if isinstance(node, ast.BinOp):
-            return isinstance(node.op, _SET_OPERATORS) and (
+            return isinstance(node.op, SET_OPERATORS) and (
                 self.is_set(node.left, depth) or self.is_set(node.right, depth)
             )
         if isinstance(node, Reference):
@@ -182,16 +179,18 @@ class Sets:
 
     # -- what it holds --------------------------------------------------------------------------------
 
-    def holds_text(self, node: ast.expr) -> bool:
-        """Whether every element of a set is known to be a string, so that they can be sorted."""
+    def holds_text(self, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether every element of a set is known to be a string, so that they can be sorted; `seen` are the
+        names on the way to it, for sets that are made from themselves."""
         if isinstance(node, ast.Name):
-            return all(self.holds_text(value) for value in self.values_of(node)) and not self._grows(node)
+            values = [] if node.id in seen else self.values_of(node)
+            return all(self.holds_text(each, seen | {node.id}) for each in values) and not self._grows(node)
         if isinstance(node, ast.Set):
             return all(map(_is_literal_text, node.elts))
         if isinstance(node, ast.SetComp):
             return _is_text(node.elt)
         if isinstance(node, ast.BinOp):
-            return self.holds_text(node.left) and self.holds_text(node.right)
+            return self.holds_text(node.left, seen) and self.holds_text(node.right, seen)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
             return _are_words(node.args[0])
         return False

@@ -1,0 +1,45 @@
+"""The answer of `twinrun baseline` on a terminal: a check's, with what a baseline adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from twinrun.baselines.outcome import BaselineResult
+from twinrun.render.text import as_text, headline, inline, printable, within
+from twinrun.result import REPEATS
+
+_DONE = {
+    "recorded": "recorded",
+    "accepted": "accepted",
+    "unchanged": "already recorded, with the same bits",
+}
+
+
+def baseline_as_text(result: BaselineResult, *, quiet: bool = False, colour: bool = False) -> str:
+    about = result.baseline
+    if about.action != "checked":
+        return printable(
+            f"{_DONE[about.action]}: {about.name} for {about.key} in {about.store}/{about.file}\n"
+        )
+    text = as_text(result, quiet=quiet, colour=colour)
+    if result.verdict == REPEATS:
+        equal = f": {result.steps_compared} steps, equal to the baseline {within(result)}"
+        text = text.replace(headline(result), equal, 1)
+    return text if quiet else text + "".join(f"{inline(line)}\n" for line in _added(result))
+
+
+def _added(result: BaselineResult) -> Iterator[str]:
+    about = result.baseline
+    yield f"  baseline: {about.name} for {about.key}" + (f" ({about.file})" if about.file else "")
+    if about.other_keys:
+        yield f"  baselines of {about.name}: {', '.join(about.other_keys)}"
+    if about.nearest is not None:
+        yield f"  different from {about.nearest}:"
+        yield from (f"    {each.code} {each.sentence}" for each in about.differences)
+    if about.commits:
+        yield f"  commits since the baseline ({len(about.commits)}):"
+        yield from (f"    {line}" for line in about.commits)
+    if about.history and result.exit_code:
+        last = about.history[-1]
+        yield f"  last accepted {last.get('when')}: {last.get('reason')}"
+    yield from (f"  next: {command}" for command in about.commands)

@@ -1,0 +1,88 @@
+"""Experiments: the command that repeats one leaves nothing out, and none of them writes to the user's files."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from click import Context
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support import BY_HAND, twinrun, write
+from twinrun.cli.check import check as check_verb
+from twinrun.comparison.contract import parse_contract
+from twinrun.diagnose.experiments import command
+from twinrun.launch.options import CheckOptions
+from twinrun.launch.program import Program
+from twinrun.protocol.intervention import Freeze, Intervention, Pin, Stress, Vary
+from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.registry import sources, variations
+from twinrun.settings import check_options
+
+NUMBERS = st.integers(0, 2**32)
+FREEZES = st.builds(
+    lambda source, line: Freeze(
+        source.name, source.actions[0] if source.actions else "", "/p/train.py", line
+    ),
+    st.sampled_from([source for source in sources() if source.actions]),
+    st.integers(1, 999),
+)
+PINS = st.builds(lambda seed, strict: Pin(PinRequest(seed, strict)), NUMBERS, st.booleans())
+VARIES = st.sampled_from([Vary(name) for name in variations()])
+
+
+@given(
+    freezes=st.lists(FREEZES, max_size=3, unique=True),
+    pin=st.none() | PINS,
+    varies=st.lists(VARIES, max_size=2, unique=True),
+    stress=st.booleans(),
+    contract=st.sampled_from(["bitwise", "ulp=4", "rtol=1e-06,atol=1e-08"]),
+    steps=st.none() | st.integers(1, 50),
+    sequential=st.booleans(),
+    tracing=st.sampled_from(["", "step", "pipeline"]),
+)
+def test_the_printed_command_asks_for_the_very_same_check(
+    freezes: list[Freeze], pin: Pin | None, varies: list[Vary], stress: bool, contract: str,
+    steps: int | None, sequential: bool, tracing: str,
+) -> None:  # fmt: skip
+    interventions: list[Intervention] = [*freezes, *([pin] if pin else []), *varies]
+    if stress:
+        interventions.append(Stress())
+    options = CheckOptions(
+        Program("train.py", ("--epochs", "2")), steps=steps, contract=parse_contract(contract),
+        interventions=tuple(interventions), sequential=sequential, tracing=tracing,  # type: ignore[arg-type]
+    )  # fmt: skip
+    words = shlex.split(command(options))
+    assert words[:2] == ["twinrun", "check"]
+    with check_verb.make_context("check", words[2:]) as context:
+        assert _read_back(context) == options
+
+
+def _read_back(context: Context) -> CheckOptions:
+    given = dict(context.params)
+    program, *arguments = given.pop("program")
+    assert given["no_diagnose"]
+    return check_options(Program(program, tuple(arguments)), **given)
+
+
+COUNTS = """
+from pathlib import Path
+state = Path("state.txt")
+runs = int(state.read_text()) if state.exists() else 0
+state.write_text(str(runs + 1))
+with open("runs.log", "a") as log:
+    log.write("x")
+weight.assign(weight + float(runs))
+train(3)
+"""
+
+
+def test_experiments_leave_the_users_files_alone(tmp_path: Path) -> None:
+    program = write(tmp_path, BY_HAND + COUNTS)
+    found = twinrun("check", "--output-format", "json", program.name, cwd=tmp_path).document
+    [finding] = found["findings"]
+    assert (finding["code"], finding["confirmed"]) == ("TW304", True), found
+    assert found["experiments"]
+    # Two twins side by side, and two more one after the other, ran in the user's own folder; no experiment did.
+    assert len((tmp_path / "runs.log").read_text()) == 4
