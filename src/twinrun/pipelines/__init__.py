@@ -4,26 +4,14 @@ TensorFlow is imported when a function needs it. Nothing else in Twinrun imports
 audit data.
 """
 
-from __future__ import annotations
-
-from twinrun.pipelines.audit_report import DataAudit
-from twinrun.pipelines.build_sites import note_sites
-from twinrun.pipelines.data_audit import audit
-from twinrun.pipelines.element_streams import element_rng
-from twinrun.pipelines.make_repeatable import changes, repeatable, set_epoch
-from twinrun.pipelines.shard_audit import audit_shards
-from twinrun.pipelines.stream_fingerprint import DataFingerprint, ElementDigest, data_fingerprint
-
-__all__ = [
-    "DataAudit",
-    "DataFingerprint",
-    "ElementDigest",
-    "audit",
-    "audit_shards",
-    "changes",
-    "data_fingerprint",
-    "element_rng",
-    "note_sites",
-    "repeatable",
-    "set_epoch",
-]
+from twinrun.pipelines.audit_report import DataAudit as DataAudit
+from twinrun.pipelines.build_sites import note_sites as note_sites
+from twinrun.pipelines.data_audit import audit as audit
+from twinrun.pipelines.element_streams import element_rng as element_rng
+from twinrun.pipelines.make_repeatable import changes as changes
+from twinrun.pipelines.make_repeatable import repeatable as repeatable
+from twinrun.pipelines.make_repeatable import set_epoch as set_epoch
+from twinrun.pipelines.shard_audit import audit_shards as audit_shards
+from twinrun.pipelines.stream_fingerprint import DataFingerprint as DataFingerprint
+from twinrun.pipelines.stream_fingerprint import ElementDigest as ElementDigest
+from twinrun.pipelines.stream_fingerprint import data_fingerprint as data_fingerprint

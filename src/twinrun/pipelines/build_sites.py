@@ -7,7 +7,6 @@ Python object, which the graph never sees. What is built inside a traced functio
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import sys
 import traceback
@@ -114,15 +113,3 @@ def _nearest(frames: Iterable[tuple[str, int, str]]) -> Site | None:
 def dataset_site(dataset: Any) -> Site | None:
     """The line that built this dataset object, if it was noted."""
     return getattr(dataset, _SITE, None)
-
-
-def callable_site(function: Any) -> Site | None:
-    """Where a Python function, method, lambda, partial or callable object is written, if it is the user's."""
-    function = getattr(function, "func", function)  # functools.partial
-    function = getattr(function, "__func__", function)
-    if not hasattr(function, "__code__"):
-        function = inspect.getattr_static(type(function), "__call__", None)
-    code = getattr(function, "__code__", None)
-    if code is None or not is_users(code.co_filename):
-        return None
-    return Site(code.co_filename, code.co_firstlineno, code.co_name)

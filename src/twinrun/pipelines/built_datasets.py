@@ -148,38 +148,25 @@ def _before(argument: str) -> Wrap:
     return wrap
 
 
-def _point(place: str, argument: str, reason: str, tested_on: str = TESTED_ON) -> Point:
-    return Point(place, _before(argument), reason, ("audit",), tested_on, after=place.partition(".")[0])
-
-
 _OPS = "tensorflow.python.data.ops"
-POINTS = (
-    CONSTRUCTOR,
-    _point(
-        f"{_OPS}.iterator_ops:OwnedIterator._create_iterator",
+_KERAS = "keras.src.trainers.data_adapters"
+_TESTED_ON = {"tensorflow": TESTED_ON, "keras": "Keras 3.8 to 3.15", "tf_keras": "tf_keras 2.18 to 2.21"}
+# Where inputs pass on their way into a training loop: the argument that holds them, and why there.
+_PLACES = {
+    f"{_OPS}.iterator_ops:OwnedIterator._create_iterator": ("dataset", "a loop makes an iterator"),
+    f"{_OPS}.multi_device_iterator_ops:OwnedMultiDeviceIterator.__init__": (
         "dataset",
-        "loops over a dataset make an iterator of it",
+        "a strategy makes one",
     ),
-    _point(
-        f"{_OPS}.multi_device_iterator_ops:OwnedMultiDeviceIterator.__init__",
-        "dataset",
-        "distribution strategies make iterators for several devices",
-    ),
-    _point(
-        f"{_OPS}.dataset_ops:DatasetV2.reduce",
-        "self",
-        "a loop inside a tf.function makes no iterator: AutoGraph reduces the dataset",
-    ),
-    _point(
-        "keras.src.trainers.data_adapters:get_data_adapter",
-        "x",
-        "fit passes its input through here",
-        "Keras 3.8 to 3.15",
-    ),
-    _point(
-        "tf_keras.src.engine.data_adapter:DataHandler.__init__",
-        "x",
-        "fit passes its input and its workers through here",
-        "tf_keras 2.18 to 2.21",
-    ),
-)
+    f"{_OPS}.dataset_ops:DatasetV2.reduce": ("self", "AutoGraph reduces a dataset in place of a loop"),
+    f"{_KERAS}:get_data_adapter": ("x", "fit passes its input through here"),
+    "tf_keras.src.engine.data_adapter:DataHandler.__init__": ("x", "fit passes its input through here"),
+}
+
+
+def _point(place: str, argument: str, reason: str) -> Point:
+    package = place.partition(".")[0]
+    return Point(place, _before(argument), reason, ("audit",), _TESTED_ON[package], after=package)
+
+
+POINTS = (CONSTRUCTOR, *(_point(place, *rest) for place, rest in _PLACES.items()))

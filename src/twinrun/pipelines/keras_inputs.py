@@ -12,11 +12,11 @@ from twinrun.errors import UsageError
 from twinrun.findings.finding import Finding
 from twinrun.pipelines import python_draws
 from twinrun.pipelines.audit_report import DataAudit
-from twinrun.pipelines.build_sites import Site, callable_site
+from twinrun.pipelines.build_sites import Site
 from twinrun.pipelines.classify_stages import worst
 from twinrun.pipelines.pipeline_rules import found_at
 from twinrun.pipelines.pipeline_stages import Stage
-from twinrun.pipelines.python_draws import HostDraw, drawn_from, host_draws
+from twinrun.pipelines.python_draws import HostDraw, callable_site, drawn_from, host_draws
 from twinrun.pipelines.stage_functions import FunctionFacts, HostCall
 
 _STREAMS = {
@@ -82,7 +82,9 @@ def _loader(loader: Any, shuffle: bool | None, workers: int, processes: bool) ->
         notes.append(f"on_epoch_end draws from {between[0]}: it repeats if that stream was seeded")
     if not draws:
         notes.append("no draw was found in the code of __getitem__")
-    stage = _stage(name, "PyDataset", randomness, notes, site, ("__getitem__", draws), workers, processes)
+    functions = (FunctionFacts(host=(HostCall("__getitem__", site, draws),)),)
+    where = _in_workers(workers, processes)
+    stage = _stage(name, "PyDataset", randomness, notes, site=site, functions=functions, **where)
     return DataAudit((stage,), tuple(findings), subject=f"{name}, {workers} workers")
 
 
@@ -119,30 +121,14 @@ def _judged(
     return randomness, [found_at(code, site, message, evidence, fix)]
 
 
-def _stage(
-    kind: str,
-    op: str,
-    randomness: str,
-    notes: list[str],
-    site: Site | None = None,
-    code: tuple[str, tuple[HostDraw, ...]] | None = None,
-    workers: int | None = None,
-    processes: bool = False,
-) -> Stage:
-    """The one stage of an input that is Python. `code`: a function's name and what it draws from."""
-    return Stage(
-        "1",
-        kind,
-        op,
-        True,
-        site=site,
-        functions=() if code is None else (FunctionFacts(host=(HostCall(code[0], site, code[1]),)),),
-        attributes={} if workers is None else {"workers": workers, "use_multiprocessing": processes},
-        parallel=workers is not None and workers > 1,
-        order="deterministic",
-        randomness=randomness,
-        notes=tuple(notes),
-    )
+def _stage(kind: str, op: str, randomness: str, notes: list[str], **more: Any) -> Stage:
+    """The one stage of an input that is Python."""
+    given = {"order": "deterministic", "randomness": randomness, "notes": tuple(notes), **more}
+    return Stage("1", kind, op, True, **given)
+
+
+def _in_workers(workers: int, processes: bool) -> dict[str, Any]:
+    return {"attributes": {"workers": workers, "use_multiprocessing": processes}, "parallel": workers > 1}
 
 
 def _workers(count: int, processes: bool) -> str:
@@ -179,7 +165,7 @@ def _image_iterator(loader: Any, workers: int, processes: bool) -> DataAudit:
     if seed is not None:
         notes = ["reseeds NumPy's global stream for every batch: other code that draws from it repeats too"]
     notes = notes if draws else []
-    stage = _stage(name, "ImageIterator", randomness, notes, workers=workers, processes=processes)
+    stage = _stage(name, "ImageIterator", randomness, notes, **_in_workers(workers, processes))
     return DataAudit((stage,), findings, subject=name)
 
 
@@ -201,7 +187,8 @@ def _generator(generator: Any) -> DataAudit:
     fix = "rng = np.random.default_rng(42) in it, and draw from that"
     randomness, findings = _judged(f"the generator {name}()", draws, {}, fix=fix)
     notes = [] if draws else ["no draw was found in its code"]
-    stage = _stage(name, "generator", randomness, notes, site, (name, draws))
+    functions = (FunctionFacts(host=(HostCall(name, site, draws),)),)
+    stage = _stage(name, "generator", randomness, notes, site=site, functions=functions)
     return DataAudit((stage,), tuple(findings), subject=f"generator {name}")
 
 
@@ -227,8 +214,8 @@ def _layers(layer: Any) -> DataAudit:
             continue
         kind, name = type(one).__name__, getattr(one, "name", type(one).__name__)
         seeded = getattr(one, "seed", None) is not None or _keras_is_seeded(one)
-        stage = Stage(str(len(stages) + 1), f"{kind} {name}", "layer", True, order="deterministic")
-        stages.append(replace(stage, randomness="seeded" if seeded else "unseeded"))
+        stage = _stage(f"{kind} {name}", "layer", "seeded" if seeded else "unseeded", [])
+        stages.append(replace(stage, number=str(len(stages) + 1)))
         if not seeded:
             message = f"{kind} ({name}) has no seed: Keras took one from Python's random"
             evidence = ["layer.seed is None, and keras.utils.set_random_seed was not called"]
