@@ -24,25 +24,3 @@ def numpy_seed(seed: int) -> int:
 def hash_seed(seed: int) -> int:
     """PYTHONHASHSEED takes a 32-bit number; 0 would switch hash randomisation off altogether."""
     return derive(seed, "hash order")
-
-
-def tensorflow_seed(seed: int) -> int:
-    return derive(seed, "tensorflow ops", below=2**31 - 1)
-
-
-def tensorflow_generator_seed(seed: int) -> int:
-    return derive(seed, "tensorflow global generator", below=2**31 - 1)
-
-
-def keras_seed(seed: int, purpose: str, owner: str, turn: int) -> int:
-    """The seed for the `turn`-th time that `owner` (a layer, say) asks Keras for a default one. Within the
-    range that Keras itself draws from."""
-    return derive(seed, f"keras {purpose}\n{owner}\n{turn}", below=10**9)
-
-
-def data_seed(seed: int, turn: int) -> int:
-    return derive(seed, f"tf.data\n{turn}", below=2**31 - 1)
-
-
-def augmentation_seed(seed: int, op: str, turn: int) -> int:
-    return derive(seed, f"tensorflow augmentation\n{op}\n{turn}", below=2**31 - 1)
