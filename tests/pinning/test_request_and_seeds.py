@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twinrun.errors import UsageError
-from twinrun.frameworks.framework_seeds import keras_seed
+from twinrun.frameworks.keras.sources.keras_seeds import keras_seed
 from twinrun.protocol.control import Reading
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.registry import controls, parse_pin, source

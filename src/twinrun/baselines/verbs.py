@@ -194,9 +194,8 @@ def _result(
     action: str = "checked",
 ) -> BaselineResult:
     environment = run.environment
-    file, history = None, ()
-    if baseline is not None:
-        file, history = f"{name}/{file_of(environment.key)}", baseline.history
+    file = None if baseline is None else f"{name}/{file_of(environment.key)}"
+    history = () if baseline is None else baseline.history
     return BaselineResult(
         program=run.program,
         verdict=judgement.verdict,

@@ -33,9 +33,9 @@ class TensorFlow(Framework):
     )  # fmt: skip
 
     def probe(self, recorder: Recorder, name: str, tensor: Any) -> bool:
-        from twinrun.frameworks.tensorflow.probe_tensor import probe_tensor
+        from twinrun.frameworks.tensorflow.observer import observer_for
 
-        return probe_tensor(recorder, name, tensor)
+        return observer_for(recorder).probe(name, tensor)
 
     def trace_ops(self, recorder: Recorder, *, pipeline: bool) -> None:
         from twinrun.frameworks.tensorflow.optrace import trace_ops
