@@ -174,7 +174,7 @@ def drawn(event: Event) -> str:
 
 
 def library(event: Event) -> str:
-    return f"{event.via}'s {event.entry}"
+    return event.via if event.entry == "__init__" else f"{event.via}'s {event.entry}"
 
 
 def _draws_from(stream: str, evidence: Evidence) -> list[Pair]:
