@@ -5,7 +5,8 @@ from __future__ import annotations
 from twinrun.launch.check import Observed
 from twinrun.launch.program import Program
 from twinrun.protocol.evidence import Code, Evidence, side_by_side
-from twinrun.source_audit.program_source import ProgramSource, find_script
+from twinrun.source_audit.program_files import find_script
+from twinrun.source_audit.program_source import ProgramSource
 
 
 def evidence_of(observed: Observed, code: Code) -> Evidence | None:

@@ -13,12 +13,14 @@ from twinrun.errors import ProgramNotFound
 from twinrun.findings.finding import Finding
 from twinrun.findings.fixes import Fix, propose
 from twinrun.findings.silence import sift
+from twinrun.knowledge.functions import root
 from twinrun.source_audit.follow import follow_library, follow_program
 from twinrun.source_audit.origin_findings import Reported, fold, reported
 from twinrun.source_audit.program_files import (
     Module,
     Problem,
     Sources,
+    find_script,
     project_folders,
     python_files,
     shown_path,
@@ -125,17 +127,14 @@ def _fix(modules: dict[str, Module], each: Reported) -> Fix | None:
     return propose(finding.code, finding.file, finding.line, modules[finding.file].text, program=program)
 
 
-def module_file(name: str, folder: Path | None = None) -> Path:
-    """The file that `python -m name`, started in this folder, would run; nothing is imported to find it."""
-    base = (folder or Path.cwd()).joinpath(*name.split("."))
-    for candidate in (base / "__main__.py", base.with_suffix(".py")):
-        if candidate.is_file():
-            return candidate
-    raise ProgramNotFound(
-        f"no module {name} here to audit",
-        hint=f"run from the folder that holds {name.partition('.')[0]}, as with python -m",
-        where=shown_path(base),
-    )
+def module_file(name: str) -> Path:
+    """The file that `python -m name`, started here, would run; nothing is imported to find it."""
+    found = find_script(name, module=True)
+    if found is None:
+        hint = f"run from the folder that holds {root(name)}, as with python -m"
+        where = shown_path(Path(*name.split(".")))
+        raise ProgramNotFound(f"no module {name} here to audit", hint=hint, where=where)
+    return found
 
 
 @contextmanager
