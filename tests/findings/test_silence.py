@@ -7,7 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinrun.findings.catalogue import all_entries, finding
-from twinrun.findings.silence import ignored_without_reason, sift, silence, silenced
+from twinrun.findings.silence import sift, silence
+
+
+def silenced(code: str, line: str) -> str | None:
+    """The reason for which this line silences this code."""
+    found = silence(line)
+    return found.reason if found is not None and found.names(code) else None
+
+
+def ignored_without_reason(code: str, line: str) -> bool:
+    found = silence(line)
+    return found is not None and found.names(code) and found.reason is None
+
 
 LINE = "files = os.listdir(d)  # twinrun: ignore[TW302] only counted"
 

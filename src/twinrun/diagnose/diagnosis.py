@@ -17,7 +17,8 @@ from twinrun.protocol import Evidence, Stress, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import without
 from twinrun.result import DIVERGES, CheckResult, Conditions
-from twinrun.source_audit.program_source import ProgramSource, find_script
+from twinrun.source_audit.program_files import find_script
+from twinrun.source_audit.program_source import ProgramSource
 
 BUDGET = 120.0
 

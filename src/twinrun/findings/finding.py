@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -16,13 +16,11 @@ class Finding:
     file: str | None = None
     line: int | None = None
     confirmed: bool = False
-    evidence: tuple[str, ...] = field(default=())
+    evidence: tuple[str, ...] = ()
     fix: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        document = asdict(self)
-        document["evidence"] = list(self.evidence)
-        return document
+        return {**asdict(self), "evidence": list(self.evidence)}
 
     @property
     def place(self) -> str | None:

@@ -28,6 +28,9 @@ class Silence:
     reason: str | None
     unknown: tuple[str, ...] = ()
 
+    def names(self, code: str) -> bool:
+        return lookup(code).code in self.codes
+
 
 @dataclass(frozen=True)
 class Sifted:
@@ -51,18 +54,6 @@ def silence(source_line: str) -> Silence | None:
     return Silence(tuple(codes), match["reason"].strip(" \t-:,;") or None, tuple(unknown))
 
 
-def silenced(code: str, source_line: str) -> str | None:
-    """The reason for which this line silences this code; None when it does not, or gives no reason."""
-    found = silence(source_line)
-    return found.reason if found and lookup(code).code in found.codes else None
-
-
-def ignored_without_reason(code: str, source_line: str) -> bool:
-    """Whether this line tries to silence this code and gives no reason (so that it stays a finding)."""
-    found = silence(source_line)
-    return found is not None and found.reason is None and lookup(code).code in found.codes
-
-
 def sift(findings: Iterable[Finding], source_of: Callable[[str], str | None]) -> Sifted:
     """Take out the findings that the user's source silences.
 
@@ -73,13 +64,13 @@ def sift(findings: Iterable[Finding], source_of: Callable[[str], str | None]) ->
     taken_out: list[tuple[Finding, str]] = []
     read = cache(source_of)
     for each in findings:
-        lines: list[str] = []
-        if each.file is not None and each.line is not None:
-            lines = lines_that_silence(read(each.file) or "", each.line)
-        reason = next((reason for text in lines if (reason := silenced(each.code, text))), None)
+        text = read(each.file) if each.file is not None and each.line is not None else None
+        comments = map(silence, lines_that_silence(text or "", each.line or 0))
+        about = [found for found in comments if found is not None and found.names(each.code)]
+        reason = next((found.reason for found in about if found.reason), None)
         if reason is not None:
             taken_out.append((each, reason))
-        elif any(ignored_without_reason(each.code, text) for text in lines):
+        elif about:
             remark = f"ignore[{each.code}] has no reason here, so it is ignored"
             kept.append(replace(each, evidence=(*each.evidence, remark)))
         else:

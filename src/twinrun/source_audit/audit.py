@@ -13,12 +13,14 @@ from twinrun.errors import ProgramNotFound
 from twinrun.findings.finding import Finding
 from twinrun.findings.fixes import Fix, propose
 from twinrun.findings.silence import sift
+from twinrun.knowledge.functions import root
 from twinrun.source_audit.follow import follow_library, follow_program
 from twinrun.source_audit.origin_findings import Reported, fold, reported
 from twinrun.source_audit.program_files import (
     Module,
     Problem,
     Sources,
+    find_script,
     project_folders,
     python_files,
     shown_path,
@@ -90,23 +92,18 @@ def _folder(sources: Sources, folder: Path) -> Iterator[State]:
 
 
 def _gathered(sources: Sources, states: Sequence[State]) -> SourceAudit:
-    found: dict[tuple[str, str | None, int | None], Reported] = {}
-    problems = list(sources.problems)
-    for state in states:
-        problems.extend(problem for problem in state.problems if problem not in problems)
-        for each in reported(state):
-            found.setdefault((each.finding.code, each.finding.file, each.finding.line), each)
+    found: dict[object, Reported] = {}
+    for each in (each for state in states for each in reported(state)):
+        found.setdefault((each.finding.code, each.finding.place), each)
+    problems = dict.fromkeys([*sources.problems, *(each for state in states for each in state.problems)])
     modules = {module.shown: module for module in sources.modules}
-    kept: list[Reported] = []
-    silenced: list[tuple[Finding, str]] = []
-    for each in found.values():
-        # To find the statement a comment belongs to, the file is parsed again: only where there is a comment.
-        if not modules[each.finding.file or ""].mentions("twinrun"):
-            kept.append(each)
-            continue
-        sifted = sift([each.finding], lambda file: modules[file].text)
-        silenced.extend(sifted.silenced)
-        kept.extend(replace(each, finding=finding) for finding in sifted.kept)
+
+    def text(file: str) -> str | None:
+        """To find the statement a comment belongs to, the file is parsed again: only where there is a comment."""
+        return modules[file].text if modules[file].mentions("twinrun") else None
+
+    sifted = sift((each.finding for each in found.values()), text)
+    kept = [replace(found[each.code, each.place], finding=each) for each in sifted.kept]
     findings: list[Finding] = []
     fixes: list[Fix] = []
     for each in fold(kept):
@@ -114,7 +111,7 @@ def _gathered(sources: Sources, states: Sequence[State]) -> SourceAudit:
         findings.append(each.finding if fix is None else replace(each.finding, fix=fix.describe()))
         fixes.extend([fix] if fix is not None else [])
     return SourceAudit(
-        tuple(findings), tuple(sorted(modules)), tuple(problems), tuple(silenced), tuple(fixes)
+        tuple(findings), tuple(sorted(modules)), tuple(problems), sifted.silenced, tuple(fixes)
     )
 
 
@@ -125,17 +122,14 @@ def _fix(modules: dict[str, Module], each: Reported) -> Fix | None:
     return propose(finding.code, finding.file, finding.line, modules[finding.file].text, program=program)
 
 
-def module_file(name: str, folder: Path | None = None) -> Path:
-    """The file that `python -m name`, started in this folder, would run; nothing is imported to find it."""
-    base = (folder or Path.cwd()).joinpath(*name.split("."))
-    for candidate in (base / "__main__.py", base.with_suffix(".py")):
-        if candidate.is_file():
-            return candidate
-    raise ProgramNotFound(
-        f"no module {name} here to audit",
-        hint=f"run from the folder that holds {name.partition('.')[0]}, as with python -m",
-        where=shown_path(base),
-    )
+def module_file(name: str) -> Path:
+    """The file that `python -m name`, started here, would run; nothing is imported to find it."""
+    found = find_script(name, module=True)
+    if found is None:
+        hint = f"run from the folder that holds {root(name)}, as with python -m"
+        where = shown_path(Path(*name.split(".")))
+        raise ProgramNotFound(f"no module {name} here to audit", hint=hint, where=where)
+    return found
 
 
 @contextmanager

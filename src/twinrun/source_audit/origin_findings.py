@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from twinrun.findings.catalogue import finding, lookup
@@ -27,30 +27,29 @@ class Reported:
     program: str | None = None  # the file that was started: a missing seed belongs there
 
 
-def reported(state: State) -> list[Reported]:
-    """The findings of one program, one for each place."""
-    found: dict[tuple[str, str, int], Reported] = {}
+def reported(state: State) -> Iterator[Reported]:
+    """The findings of one program, in the order in which it comes to them."""
     program = state.entry.shown if state.entry is not None else None
     for origin in sorted(state.origins.values(), key=lambda each: each.when):
         if not _holds(state, origin):
             continue
         late = None if origin.deferred else _seed_after(state, origin)
         code = "TW106" if late is not None else origin.code
-        message, evidence = _message(origin, late), _evidence(state, origin, late)
-        made = finding(code, message, file=origin.file, line=origin.line, evidence=evidence)
-        made = replace(made, fix=lookup(code).advice)
+        message, evidence, advice = (
+            _message(origin, late),
+            _evidence(state, origin, late),
+            lookup(code).advice,
+        )
+        made = finding(code, message, file=origin.file, line=origin.line, evidence=evidence, fix=advice)
         one_seed = origin.stream and (origin.code in _ONE_SEED or origin.part == "fit")
-        group = (code, origin.code, origin.file) if one_seed else None
-        found.setdefault((code, origin.file, origin.line), Reported(made, group, origin.when, program))
-    return list(found.values())
+        yield Reported(made, (code, origin.code, origin.file) if one_seed else None, origin.when, program)
 
 
 def fold(all_reported: Iterable[Reported]) -> list[Reported]:
     """Findings by place; draws that one seed would fix become one finding that names the other lines."""
     groups: dict[object, list[Reported]] = {}
     for each in all_reported:
-        key: object = each.group if each.group is not None else (each.finding.code, each.finding.place)
-        groups.setdefault(key, []).append(each)
+        groups.setdefault(each.group or (each.finding.code, each.finding.place), []).append(each)
     folded: list[Reported] = []
     for members in groups.values():
         first, *others = sorted(members, key=lambda each: each.when)
@@ -70,25 +69,22 @@ def by_place(finding: Finding) -> tuple[str, int, str]:
 
 def _holds(state: State, origin: Origin) -> bool:
     """Whether an origin is worth a finding: it reached training, and nothing else in the program fixes it."""
-    if origin.reached is None or origin.cancelled:
-        return False
-    is_race = origin.raced or origin.code == "TW202"
-    if state.op_determinism is not None and origin.code in _FIXED_BY_OP_DETERMINISM and is_race:
-        return False
-    if origin.code == "TW301" and state.hash_seed_works:
-        return False
-    if origin.covered_by is not None and _holds(state, origin.covered_by):
-        return False
-    return not (origin.deferred and _seed_after(state, origin) is not None)
+    is_race = origin.code in _FIXED_BY_OP_DETERMINISM and (origin.raced or origin.code == "TW202")
+    return not (
+        origin.reached is None
+        or origin.cancelled
+        or (is_race and state.op_determinism is not None)
+        or (origin.code == "TW301" and state.hash_seed_works)
+        or (origin.covered_by is not None and _holds(state, origin.covered_by))
+        or (origin.deferred and _seed_after(state, origin) is not None)
+    )
 
 
 def _seed_after(state: State, origin: Origin) -> SeedEvent | None:
     if origin.stream is None or state.library:
         return None
-    for event in state.seeds:
-        if event.stream == origin.stream and event.when > origin.when and origin not in event.origins:
-            return event
-    return None
+    later = (event for event in state.seeds if event.stream == origin.stream and event.when > origin.when)
+    return next((event for event in later if origin not in event.origins), None)
 
 
 # -- messages ----------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from twinrun.knowledge.functions import Kind, methods_of, root
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
 # Calls into these at module level do something, or draw something, when the module is imported.
 _ACTIVE_PACKAGES = frozenset(
@@ -49,8 +49,6 @@ class Module:
     shown: str
     tree: ast.Module
     source: bytes
-    # What others have found out about it, by the function that did.
-    remembered: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def package(self) -> str:
@@ -87,26 +85,19 @@ class Module:
     def quiet(self) -> bool:
         """Whether importing it only defines things, as far as can be seen without following calls."""
         own = {node.name for node in self.tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-        return not any(
-            isinstance(node, ast.Call) and self._active(node, own) for node in top_level(self.tree.body)
-        )
+        active = own | {name for name, dotted in self.aliases.items() if root(dotted) in _ACTIVE_PACKAGES}
+        return not any(_first_name(call) in active for call in self._calls)
 
-    def _active(self, call: ast.Call, own: set[str]) -> bool:
-        target: ast.expr = call.func
-        while isinstance(target, (ast.Attribute, ast.Call, ast.Subscript)):
-            target = target.func if isinstance(target, ast.Call) else target.value
-        if not isinstance(target, ast.Name):
-            return False
-        if target.id in own:
-            return True
-        dotted = self.aliases.get(target.id)
-        return dotted is not None and root(dotted) in _ACTIVE_PACKAGES
+    @property
+    def _calls(self) -> list[ast.Call]:
+        """The calls that importing the file makes."""
+        return [node for node in top_level(self.tree.body) if isinstance(node, ast.Call)]
 
     @cached_property
     def has_main_guard(self) -> bool:
-        return self.path.name == "__main__.py" or any(
-            isinstance(node, ast.If) and _is_main_guard(node.test) for node in top_level(self.tree.body)
-        )
+        conditions = [node.test for node in top_level(self.tree.body) if isinstance(node, ast.If)]
+        names = (inner for test in conditions for inner in ast.walk(test) if isinstance(inner, ast.Name))
+        return self.path.name == "__main__.py" or any(name.id == "__name__" for name in names)
 
     @cached_property
     def is_entry(self) -> bool:
@@ -115,19 +106,24 @@ class Module:
             return True
         if _TEST_FILE.match(self.path.name):  # run by a test runner, which imports it
             return False
-        if not self.quiet:
-            return True
-        calls = (node.func for node in top_level(self.tree.body) if isinstance(node, ast.Call))
-        return any(isinstance(call, ast.Attribute) and call.attr in _TRAINING_METHODS for call in calls)
+        called = (call.func for call in self._calls)
+        trains = (isinstance(each, ast.Attribute) and each.attr in _TRAINING_METHODS for each in called)
+        return not self.quiet or any(trains)
+
+
+def _first_name(node: ast.expr) -> str:
+    """The name that a chain of attributes, calls and subscripts begins with."""
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def absolute(package: str, module: str | None, level: int) -> str:
     """The dotted name that `from ..module import x` in `package` means."""
     if level == 0:
         return module or ""
-    base = package.split(".") if package else []
-    base = base[: len(base) - (level - 1)] if level > 1 else base
-    return ".".join([*base, *([module] if module else [])])
+    base = package.split(".")
+    return ".".join(filter(None, [*base[: len(base) - level + 1], module]))
 
 
 def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
@@ -135,14 +131,9 @@ def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
     pending: list[ast.AST] = list(body)
     while pending:
         node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            continue
-        yield node
-        pending.extend(ast.iter_child_nodes(node))
-
-
-def _is_main_guard(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+        if not isinstance(node, (*_DEFINITIONS, ast.Lambda)):
+            yield node
+            pending.extend(ast.iter_child_nodes(node))
 
 
 def decode(source: bytes) -> str:
@@ -167,13 +158,8 @@ def python_files(directory: Path) -> list[Path]:
     """Every .py file below a directory, in order; environments, caches and hidden folders are passed over."""
     found: list[Path] = []
     for folder, folders, names in os.walk(directory):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if name not in _SKIPPED
-            and not name.startswith(".")
-            and not (Path(folder) / name / "pyvenv.cfg").exists()
-        )
+        shown = [name for name in folders if name not in _SKIPPED and not name.startswith(".")]
+        folders[:] = sorted(name for name in shown if not Path(folder, name, "pyvenv.cfg").exists())
         found.extend(Path(folder) / name for name in sorted(names) if name.endswith(".py"))
     return found
 
@@ -251,18 +237,11 @@ class Sources:
         """The program's own module of this name, looked for where python would look."""
         key = (dotted, roots)
         if key not in self._found:
-            self._found[key] = self._find(dotted, roots)
+            bases = [Path(base, *dotted.split(".")) for base in roots.folders(dotted) if dotted]
+            candidates = (each for base in bases for each in (base / "__init__.py", base.with_suffix(".py")))
+            path = next(filter(Path.is_file, candidates), None)
+            self._found[key] = None if path is None else self.read(path, dotted)
         return self._found[key]
-
-    def _find(self, dotted: str, roots: Roots) -> Module | None:
-        if not dotted:
-            return None
-        inside = Path(*dotted.split("."))
-        for base in roots.folders(dotted):
-            for candidate in (Path(base) / inside / "__init__.py", Path(base) / inside.with_suffix(".py")):
-                if candidate.is_file():
-                    return self.read(candidate, dotted)
-        return None
 
     def is_folder(self, dotted: str, roots: Roots) -> bool:
         """Whether the name is a namespace package: a folder with Python files and no __init__.py."""
@@ -323,6 +302,14 @@ def roots_of(path: Path, also: tuple[str, ...] = ()) -> Roots:
     if not packages:
         return Roots(str(path.parent), also=also)
     return Roots(str(path.parent), str(packages[0].parent), packages[0].name, also)
+
+
+def find_script(target: str, *, module: bool) -> Path | None:
+    """The file that python would run for this script, folder or (with `module`) module; None when it is not here."""
+    path = Path(*target.split(".")) if module else Path(target)
+    if not module:
+        return path / "__main__.py" if path.is_dir() else path
+    return next(filter(Path.is_file, (path / "__main__.py", path.with_suffix(".py"))), None)
 
 
 def project_folders(*folders: Path) -> tuple[str, ...]:

@@ -5,73 +5,51 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from twinrun.knowledge.functions import DRAW_METHODS
 from twinrun.knowledge.set_order import Sets
 from twinrun.source_audit.audit import audit_source
+from twinrun.source_audit.program_files import Sources
 
 Place = tuple[str, int, str]  # file, line, what is written there
 _MODULES = ("random", "np", "numpy", "tf", "keras")  # whose draws the event log shows
 _MOST_NEIGHBOURS = 200
 
 
-def find_script(target: str, *, module: bool) -> Path | None:
-    """The file that python would run for this script, folder or (with `module`) module; None when it is not here."""
-    path = Path(*target.split(".")) if module else Path(target)
-    if not module:
-        return path / "__main__.py" if path.is_dir() else path
-    return next((each for each in (path.with_suffix(".py"), path / "__main__.py") if each.is_file()), None)
-
-
+@dataclass(frozen=True)
 class ProgramSource:
     """The files of a program: its script, the modules of its own that it imports, and `files` besides."""
 
-    def __init__(
-        self,
-        script: Path | None,
-        arguments: tuple[str, ...] = (),
-        module: bool = False,
-        files: Iterable[str] = (),
-    ) -> None:
-        self._script = script
-        self._arguments = arguments
-        self._module = module
-        self._files = sorted(files)
+    script: Path | None
+    arguments: tuple[str, ...] = ()
+    module: bool = False
+    files: Iterable[str] = ()
 
     @cached_property
     def trees(self) -> list[tuple[str, ast.Module]]:
-        found = []
-        for path in self._paths():
-            try:
-                found.append((str(path), ast.parse(path.read_bytes())))
-            except (OSError, SyntaxError, ValueError):
-                continue
-        return found
+        read = Sources().read
+        return [(str(path), found.tree) for path in self._paths() if (found := read(path)) is not None]
 
     def _paths(self) -> list[Path]:
-        paths = [Path(file) for file in self._files]
-        if self._script is not None:
-            neighbours = sorted(self._script.parent.glob("*.py"))[:_MOST_NEIGHBOURS]
-            imported = [path for path in neighbours if self._is_mentioned(path, self._script)]
-            paths = [self._script, *imported, *map(Path, self._audited[1]), *paths]
+        paths = [Path(file) for file in sorted(self.files)]
+        if self.script is not None and self.script.is_file():
+            # A neighbour counts when the script, or a package around it, names it.
+            text = self.script.read_text(errors="replace")
+            neighbours = sorted(self.script.parent.glob("*.py"))[:_MOST_NEIGHBOURS]
+            imported = [path for path in neighbours if self.module or path.stem in text]
+            paths = [self.script, *imported, *map(Path, self._audited[1]), *paths]
         return list(dict.fromkeys(path.resolve() for path in paths if path.is_file()))
-
-    def _is_mentioned(self, path: Path, script: Path) -> bool:
-        """A neighbour counts when the script, or a package around it, names it."""
-        try:
-            return path != script and (path.stem in script.read_text(errors="replace") or self._module)
-        except OSError:
-            return False
 
     @cached_property
     def _audited(self) -> tuple[list[tuple[str, int]], tuple[str, ...]]:
         """What the audit finds in the source: where the order of hashes reaches training, and the files it read."""
-        if self._script is None or not self._script.is_file():
+        if self.script is None or not self.script.is_file():
             return [], ()
         try:
-            audit = audit_source([self._script], self._arguments)
+            audit = audit_source([self.script], self.arguments)
         except Exception:  # a second opinion: without it the diagnosis goes on
             return [], ()
         hashes = [(each.file, each.line) for each in audit.findings if each.code == "TW301"]

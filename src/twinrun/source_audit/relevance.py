@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
-from typing import TypeVar
+from functools import lru_cache
 
 from twinrun.source_audit.program_files import Module, Roots, Sources
 
-T = TypeVar("T")
+_KEPT = 4_000  # modules about which the answers are kept
 
 # What a text must hold for something that varies to come in there, whoever calls it.
 _SOURCES = re.compile(
@@ -34,27 +33,17 @@ def worth_looking_into(sources: Sources, module: Module) -> bool:
     return any(map(_varies, near)) and any(map(_trains, near))
 
 
-def _once_per_module(find: Callable[[Module], T]) -> Callable[[Module], T]:
-    def found(module: Module) -> T:
-        if find not in module.remembered:
-            module.remembered[find] = find(module)
-        result: T = module.remembered[find]
-        return result
-
-    return found
-
-
-@_once_per_module
+@lru_cache(maxsize=_KEPT)
 def _varies(module: Module) -> bool:
     return _SOURCES.search(module.source) is not None
 
 
-@_once_per_module
+@lru_cache(maxsize=_KEPT)
 def _trains(module: Module) -> bool:
     return _SINKS.search(module.source) is not None
 
 
-@_once_per_module
+@lru_cache(maxsize=_KEPT)
 def _lines(module: Module) -> list[bytes]:
     return module.source.splitlines()
 
@@ -74,7 +63,7 @@ def _segment(module: Module, node: ast.stmt | ast.expr) -> bytes:
     return b"\n".join(_lines(module)[node.lineno - 1 : node.end_lineno])
 
 
-@_once_per_module
+@lru_cache(maxsize=_KEPT)
 def _varying_names(module: Module) -> frozenset[str]:
     """The names that a module binds to something that may vary, directly or through another such name."""
     segments = [(_bound(node), _segment(module, node)) for node in module.tree.body]
