@@ -194,9 +194,8 @@ def _result(
     action: str = "checked",
 ) -> BaselineResult:
     environment = run.environment
-    file, history = None, ()
-    if baseline is not None:
-        file, history = f"{name}/{file_of(environment.key)}", baseline.history
+    kept = {"file": f"{name}/{file_of(environment.key)}", "history": baseline.history} if baseline else {}
+    details = BaselineDetails(name, action, environment.name, store.location, **kept)
     return BaselineResult(
         program=run.program,
         verdict=judgement.verdict,
@@ -209,7 +208,7 @@ def _result(
         first_bit_difference=judgement.bits,
         environment=environment.as_json(),
         recordings=(run.recording,) if run.recording else (),
-        baseline=BaselineDetails(name, action, environment.name, store.location, file=file, history=history),
+        baseline=details,
     )
 
 
