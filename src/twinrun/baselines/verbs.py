@@ -194,7 +194,9 @@ def _result(
     action: str = "checked",
 ) -> BaselineResult:
     environment = run.environment
-    kept = {"file": f"{name}/{file_of(environment.key)}", "history": baseline.history} if baseline else {}
+    kept: dict[str, Any] = {}
+    if baseline is not None:
+        kept = {"file": f"{name}/{file_of(environment.key)}", "history": baseline.history}
     details = BaselineDetails(name, action, environment.name, store.location, **kept)
     return BaselineResult(
         program=run.program,
