@@ -14,6 +14,7 @@ from twinrun.diagnose.search import Search
 from twinrun.protocol.evidence import Evidence
 from twinrun.protocol.intervention import Freeze
 from twinrun.protocol.suspect import Suspect
+from twinrun.result import CheckResult
 
 NAMES = ["keras-seed", "hash", "shuffle", "order", "thread", "file"]
 
@@ -33,7 +34,8 @@ class World:
 
     def freeze(self, suspects: Iterable[Suspect], *, what: str | None = None, **extra: Any) -> Trial | None:
         seen = self.evidence({suspect.source for suspect in suspects})
-        trial = Trial(what or "", "diverges" if seen else "repeats", 20, 1.0, seen)
+        result = CheckResult("train.py", "diverges" if seen else "repeats", steps_compared=20)
+        trial = Trial(what or "", result, 1.0, seen)
         self.trials.append(trial)
         return trial
 

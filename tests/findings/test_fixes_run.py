@@ -186,7 +186,7 @@ print(len(set(seen)))
 POSITIONS = """
 import inspect
 import keras
-from twinrun.knowledge import Kind, known, names_of
+from twinrun.knowledge.functions import Kind, known, names_of
 
 for name in names_of(Kind.LAYER, Kind.INITIALIZER):
     _, package, cls = name.split(".")

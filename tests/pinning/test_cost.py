@@ -1,4 +1,4 @@
-"""What determinism costs: the arithmetic, and a program for which it is dear."""
+"""What determinism costs: the arithmetic, and a program for which it is expensive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from twinrun.launch.cost import TOGETHER, CannotMeasure, CostOptions, CostReport, Round, summarise, warm_up
 from twinrun.launch.program import Program
 
-PROGRAM = Path(__file__).parent.parent / "programs" / "pinning" / "dear.py"
+PROGRAM = Path(__file__).parent.parent / "programs" / "pinning" / "expensive.py"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -28,7 +28,7 @@ def test_a_cost_is_the_median_over_rounds_with_half_of_their_range() -> None:
     assert found.sentence(cost) == "op-determinism costs this program 6.0% ± 2.0%"
 
 
-def test_what_is_no_more_than_plain_runs_in_a_row_differ_by_is_said_not_to_be_measurable() -> None:
+def test_a_cost_below_the_difference_of_plain_runs_is_reported_as_not_measurable() -> None:
     found = report(Round([1.0, 1.1, 1.05], [("keras-seed", 1.12), ("xla", 1.5)]))
     keras, xla = sorted(found.costs, key=lambda cost: cost.name)
     assert not found.measurable(keras)
@@ -58,7 +58,7 @@ def test_the_first_steps_are_left_out() -> None:
 
 
 @pytest.mark.slow
-def test_a_program_for_which_op_determinism_is_dear_is_told_so(twinrun: Run) -> None:
+def test_a_program_for_which_op_determinism_is_expensive_is_reported_as_such(twinrun: Run) -> None:
     words = ("--controls=op-determinism", "--steps=24", "--rounds=1", "--output-format=json")
     done = twinrun("cost", *words, str(PROGRAM))
     result = json.loads(done.stdout)

@@ -27,7 +27,7 @@ def test_completion_order_is_overridden_even_without_op_determinism(order: dict[
     assert order["op determinism"] is False
 
 
-def test_it_says_where_completion_order_was_asked_for(order: dict[str, Any]) -> None:
+def test_it_reports_where_completion_order_was_asked_for(order: dict[str, Any]) -> None:
     assert order["read back"]["deterministic"] is True
     places = {f"{PROGRAM}:{line('with_options(options)')}", f"{PROGRAM}:{line('deterministic=False)')}"}
     assert places <= set(order["read back"]["overridden"])

@@ -82,7 +82,7 @@ def test_tensor_float_32_switched_on_again_shows(steps: dict[str, Any]) -> None:
     assert entry["changed"]
 
 
-def test_a_variable_written_too_late_does_not_pass_for_an_effect(steps: dict[str, Any]) -> None:
+def test_a_variable_written_too_late_is_not_taken_for_an_effect(steps: dict[str, Any]) -> None:
     now, before = steps["changed by unusual calls"], steps["pinned"]
     assert now["onednn"]["state"] == before["onednn"]["state"] == "on"
     assert "after TensorFlow had been imported" in now["onednn"]["why_not"]
@@ -97,7 +97,7 @@ def test_seeding_from_fresh_entropy_is_no_seeding(steps: dict[str, Any]) -> None
     assert entry["place"].endswith(f"changes.py:{_line('changes.py', 'random.seed()')}")
 
 
-def test_doctor_shows_that_the_programs_own_later_seed_wins(twinrun: Run) -> None:
+def test_doctor_shows_that_the_programs_own_later_seed_takes_precedence(twinrun: Run) -> None:
     done = twinrun("doctor", "--pin=3", "--output-format", "json", str(PROGRAMS / "own_seed.py"))
     found = json.loads(done.stdout)
     assert found["schema"] == "twinrun/doctor/1"
@@ -112,7 +112,7 @@ def test_doctor_shows_that_the_programs_own_later_seed_wins(twinrun: Run) -> Non
     assert found["missing"] == []
 
 
-def test_doctor_without_a_program_says_what_is_missing_and_how_to_set_it(twinrun: Run) -> None:
+def test_doctor_without_a_program_reports_what_is_missing_and_how_to_set_it(twinrun: Run) -> None:
     done = twinrun("doctor")
     assert done.returncode == 0
     text = " ".join(done.stdout.split())
@@ -122,7 +122,7 @@ def test_doctor_without_a_program_says_what_is_missing_and_how_to_set_it(twinrun
     assert "missing: numpy-random, python-random, hash-seed" in text
 
 
-def test_doctor_takes_the_environments_word_only_where_it_acts(twinrun: Run) -> None:
+def test_doctor_reports_the_environment_only_where_it_has_an_effect(twinrun: Run) -> None:
     done = twinrun("doctor", "--output-format", "json", PYTHONHASHSEED="11", TF_ENABLE_ONEDNN_OPTS="0")
     controls = json.loads(done.stdout)["controls"]
     assert (controls["hash-seed"]["state"], controls["hash-seed"]["set_by"]) == (11, "environment")

@@ -1,5 +1,5 @@
-"""An op without a deterministic kernel: named with its layer and line, and gone on without where that is
-allowed."""
+"""An op without a deterministic kernel: named with its layer and line; where that is allowed, the run goes on without op
+determinism."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def test_nothing_is_judged_when_it_stops_the_program(refused: subprocess.Complet
     assert refused.returncode == 2
 
 
-def test_allowed_the_check_goes_on_without_op_determinism_and_says_so(
+def test_allowed_the_check_goes_on_without_op_determinism_and_reports_it(
     allowed: subprocess.CompletedProcess[str],
 ) -> None:
     result = json.loads(allowed.stdout)
     assert (allowed.returncode, result["verdict"]) == (0, "repeats")
     assert result["steps_compared"] == 3
-    assert any(note.startswith("went on without op determinism: MaxPoolGrad") for note in result["notes"])
+    assert any(note.startswith("went on without op-determinism: MaxPoolGrad") for note in result["notes"])
     assert result["controls"]["op-determinism"]["state"] == "off"
     assert result["controls"]["op-determinism"]["requested"] is None
     assert result["controls"]["tensorflow-seed"]["set_by"] == "twinrun"

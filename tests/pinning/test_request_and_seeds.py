@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twinrun.errors import UsageError
+from twinrun.frameworks.keras.sources.keras_seeds import keras_seed
 from twinrun.protocol.control import Reading
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.registry import controls, parse_pin, source
-from twinrun.protocol.seeds import derive, keras_seed
+from twinrun.protocol.seeds import derive
 from twinrun.twin.pinning import launch_environment
 from twinrun.twin.pins import Seeding
 from twinrun.twin.session import current

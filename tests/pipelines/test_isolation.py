@@ -59,7 +59,44 @@ def test_an_audit_still_reads_the_source_when_pipelines_cannot_be_imported(
     program = write(tmp_path, PROGRAM)
     answer = twinrun("audit", "--output-format", "json", program, env={"PYTHONPATH": str(broken)})
     assert "Traceback" not in answer.err
-    assert [one["code"] for one in answer.document["findings"]] == ["TW201"]
+    found = answer.document
+    assert (answer.code, [one["code"] for one in found["findings"]]) == (1, ["TW201"])
+    assert found["notes"] == ["the input pipelines could not be audited: RuntimeError: broken on purpose"]
+
+
+def test_without_findings_in_the_source_an_audit_that_failed_is_undecided(
+    broken: Path, tmp_path: Path
+) -> None:
+    program = write(tmp_path, PROGRAM.replace("shuffle(32)", "shuffle(32, seed=1)"))
+    answer = twinrun("audit", program, env={"PYTHONPATH": str(broken)})
+    assert (answer.code, "Traceback" in answer.err) == (2, False)
+    assert (
+        "undecided: the input pipelines could not be audited: RuntimeError: broken on purpose" in answer.out
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "note"),
+    [
+        ("def audit_dataset(", "an input could not be audited: RuntimeError: broken on purpose"),
+        ("def report(", "the input pipelines could not be audited: RuntimeError: broken on purpose"),
+    ],
+)
+def test_a_failure_in_the_middle_of_an_audit_is_a_note_beside_what_the_source_shows(
+    where: str, note: str, tmp_path: Path
+) -> None:
+    shutil.copytree(SOURCE, tmp_path / "twinrun", ignore=shutil.ignore_patterns("__pycache__"))
+    for file in (tmp_path / "twinrun" / "pipelines").glob("*.py"):
+        lines = file.read_text().splitlines(keepends=True)
+        for number, line in enumerate(lines):
+            if line.strip().startswith(where):
+                indent = " " * (len(line) - len(line.lstrip()) + 4)
+                lines.insert(number + 1, f"{indent}raise RuntimeError('broken on purpose')\n")
+                file.write_text("".join(lines))
+                break
+    answer = twinrun("audit", write(tmp_path, PROGRAM), env={"PYTHONPATH": str(tmp_path)})
+    assert (answer.code, "Traceback" in answer.err) == (1, False), answer.err
+    assert "TW201" in answer.out and f"note: {note}" in answer.out
 
 
 def test_nothing_outside_imports_pipelines_before_it_is_asked_to_audit_data() -> None:

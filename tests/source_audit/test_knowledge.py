@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinrun.knowledge import TABLE, Kind, canonical, is_kind, known, known_method
+from twinrun.knowledge.functions import TABLE, Kind, canonical, is_kind, known, known_method
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from twinrun.source_audit.set_order import Sets
+from twinrun.knowledge.set_order import Sets
 
 
 def uses(source: str, *, certain: bool = False) -> list[tuple[int, str, int]]:

@@ -106,10 +106,7 @@ def _bands(contract: Contract, then: KeptRun, now: KeptRun) -> Judgement:
     judge = Judge(contract, ())
     names = dict.fromkeys([*then.metrics, *now.metrics])
     judge.last_values = {name: [then.metrics.get(name), now.metrics.get(name)] for name in names}
-    outside, unknown = judge.bands()
-    if unknown:
-        return Judgement(UNDECIDED, unknown)
-    return Judgement(DIVERGES, outside) if outside else Judgement(REPEATS)
+    return Judgement(*judge.bands())
 
 
 def _numeric(contract: Contract, then: KeptRun, now: KeptRun) -> Judgement:

@@ -194,10 +194,8 @@ def _result(
     action: str = "checked",
 ) -> BaselineResult:
     environment = run.environment
-    kept: dict[str, Any] = {}
-    if baseline is not None:
-        kept = {"file": f"{name}/{file_of(environment.key)}", "history": baseline.history}
-    details = BaselineDetails(name, action, environment.name, store.location, **kept)
+    file = None if baseline is None else f"{name}/{file_of(environment.key)}"
+    history = () if baseline is None else baseline.history
     return BaselineResult(
         program=run.program,
         verdict=judgement.verdict,
@@ -210,7 +208,7 @@ def _result(
         first_bit_difference=judgement.bits,
         environment=environment.as_json(),
         recordings=(run.recording,) if run.recording else (),
-        baseline=details,
+        baseline=BaselineDetails(name, action, environment.name, store.location, file, history=history),
     )
 
 

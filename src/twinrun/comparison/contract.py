@@ -83,30 +83,23 @@ def parse_contract(text: str) -> Contract:
     text = text.strip()
     if text in ("", "bitwise"):
         return BITWISE
-    ulp: int | None = None
-    tolerances: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     bands: list[Band] = []
-    in_band = False
     for part in text.split(","):
         name, equals, value = part.strip().partition("=")
-        if not equals and in_band:
-            bands.append(_band(part.strip()))
-        elif name == "band":
-            in_band = True
-            bands.append(_band(value))
-        elif name == "ulp" and ulp is None:
-            in_band, ulp = False, _whole(value)
-        elif name in ("rtol", "atol") and name not in tolerances:
-            in_band, tolerances[name] = False, _number(value)
+        if name == "band" or (bands and not equals):
+            bands.append(_band(value if equals else name))
+        elif name in ("ulp", "rtol", "atol") and name not in numbers:
+            numbers[name] = _number(value, int if name == "ulp" else float)
         else:
             raise UsageError(f"unknown contract {text!r}", hint=_HINT)
-    if bands and (ulp is not None or tolerances):
+    if bands and numbers:
         raise UsageError(
             "a contract is either about tensors (ulp, rtol, atol) or about metrics (band)", hint=_HINT
         )
-    if ulp is not None and tolerances:
+    if "ulp" in numbers and len(numbers) > 1:
         raise UsageError("give ulp or rtol/atol, not both", hint=_HINT)
-    return Contract(text, ulp, tolerances.get("rtol"), tolerances.get("atol"), tuple(bands))
+    return Contract(text, bands=tuple(bands), **numbers)  # type: ignore[arg-type]
 
 
 def _band(text: str) -> Band:
@@ -117,21 +110,11 @@ def _band(text: str) -> Band:
     return Band(metric, _number(width.removesuffix("%")) / (100 if relative else 1), relative)
 
 
-def _number(text: str) -> float:
+def _number(text: str, kind: type[int] | type[float] = float) -> float:
     try:
-        value = float(text)
+        value = kind(text)
     except ValueError:
-        raise UsageError(f"{text!r} is not a number", hint=_HINT) from None
+        raise UsageError(f"{text!r} is not a {'whole ' if kind is int else ''}number", hint=_HINT) from None
     if not math.isfinite(value) or value < 0:
         raise UsageError(f"a tolerance must be a finite number of at least 0, not {text}", hint=_HINT)
-    return value
-
-
-def _whole(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise UsageError(f"ulp takes a whole number, not {text!r}", hint=_HINT) from None
-    if value < 0:
-        raise UsageError("ulp takes a number of at least 0", hint=_HINT)
     return value

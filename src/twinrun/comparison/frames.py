@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame
-
-if TYPE_CHECKING:
-    from twinrun.comparison.tensors import Distance
 
 STEP_COUNT = "step count"  # stands for a tensor where one twin took steps that the other did not
 
 
-class Difference(Struct, frozen=True):
-    """A place where two twins part. `only_in` names the twin that alone has the tensor; `span` is more than one
-    where only every so many steps are compared: the difference first appeared in one of the last `span` steps.
-    From `differing` on it is measured, and None where the values could not be had."""
+class Distance(Struct, frozen=True, kw_only=True):
+    """How far two tensors are apart. None: not measured, or without meaning (ULPs of strings, NaN against a number)."""
 
-    step: int
-    phase: str
-    tensor: str
-    span: int = 1
-    only_in: str | None = None
-    worker: int = 0
-    others: int = 0  # further tensors that differ at the same step
     differing: float | None = None  # share of the elements
     differing_count: int | None = None
     size: int | None = None
@@ -41,29 +27,34 @@ class Difference(Struct, frozen=True):
         if None in measured and measured != (None, None, None):
             raise ValueError("differing, differing_count and size belong together")
 
+
+class Difference(Distance, frozen=True):
+    """A place where two twins part. `only_in` names the twin that alone has the tensor; `span` is more than one
+    where only every so many steps are compared: the difference first appeared in one of the last `span` steps."""
+
+    step: int
+    phase: str
+    tensor: str
+    span: int = 1
+    only_in: str | None = None
+    worker: int = 0
+    others: int = 0  # further tensors that differ at the same step
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.phase, self.tensor)
+
     @property
     def judged(self) -> bool:
         return self.phase not in EVIDENCE
 
     @property
     def uneven(self) -> bool:
-        """One twin has come to its end, and the one that this names has not."""
+        """One twin has ended, and the one that this names has not."""
         return self.tensor == STEP_COUNT and self.only_in is not None
 
     def measured(self, found: Distance | None) -> Difference:
-        if found is None:
-            return self
-        return replace(
-            self,
-            differing=found.differing,
-            differing_count=found.count,
-            size=found.size,
-            max_ulp=found.max_ulp,
-            max_abs=found.max_abs,
-            first_index=found.first_index,
-            first_values=found.first_values,
-            note=found.note,
-        )
+        return self if found is None else replace(self, **asdict(found))
 
 
 def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list[Difference]:
@@ -93,8 +84,8 @@ def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list
 
 
 def _out_of_line(a: Frame, b: Frame, names: tuple[str, str]) -> list[Difference]:
-    """Frames of different moments are not held against each other tensor by tensor: what one twin alone went through
-    is what sets them apart."""
+    """Frames of different steps are not compared tensor by tensor: what sets the twins apart is what one of them alone
+    went through."""
     if a.is_end != b.is_end:
         on, name = (b, names[1]) if a.is_end else (a, names[0])
         return [Difference(on.step, "weights", STEP_COUNT, on.span, only_in=name)]
@@ -104,6 +95,6 @@ def _out_of_line(a: Frame, b: Frame, names: tuple[str, str]) -> list[Difference]
 
 
 def first_to_blame(found: list[Difference]) -> Difference | None:
-    """The first difference that counts, with the number of further ones that do. None when all is mere evidence."""
+    """The first difference that counts, with the number of further ones that do. None when none does."""
     judged = [difference for difference in found if difference.judged]
     return replace(judged[0], others=len(judged) - 1) if judged else None

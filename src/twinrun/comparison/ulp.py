@@ -27,7 +27,7 @@ def _bits(array: np.ndarray) -> np.ndarray:
 
 
 def ordered(array: np.ndarray) -> np.ndarray:
-    """The bits as integers that grow with the number: negative floats are mirrored below zero, -0.0 meets 0.0."""
+    """The bits as integers that grow with the number: negative floats are mirrored below zero, and -0.0 equals 0.0."""
     kind = _INTEGER[array.dtype.itemsize]
     bits = _bits(array).astype(np.int64)
     lowest = np.int64(np.iinfo(kind).min)

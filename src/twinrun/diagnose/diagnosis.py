@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from twinrun.diagnose.evidence_of import code_of, evidence_of
-from twinrun.diagnose.experiments import MARGIN, KeptOpen, Laboratory
+from twinrun.diagnose.experiments import MARGIN, Laboratory
 from twinrun.diagnose.search import Search
 from twinrun.diagnose.suspects import suspects
 from twinrun.diagnose.variations import blame_variations
 from twinrun.findings.finding import Finding
-from twinrun.launch.check import observe_check
+from twinrun.launch.check import Observed, observe_check
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.protocol.evidence import Code, Evidence
-from twinrun.protocol.intervention import Stress, Vary, without
+from twinrun.launch.program import Program
+from twinrun.protocol import Evidence, Stress, Vary
+from twinrun.protocol.evidence import Code
+from twinrun.protocol.intervention import without
 from twinrun.result import DIVERGES, CheckResult, Conditions
+from twinrun.source_audit.program_source import ProgramSource, find_script
 
 BUDGET = 120.0
 
@@ -25,24 +27,34 @@ def check_and_diagnose(
 ) -> CheckResult:
     screen = screen or Screen()
     try:
-        observed = observe_check(options, KeptOpen(screen))
-        if observed.result.verdict != DIVERGES:
-            return observed.result
-        code = code_of(options.program, observed)
-        evidence = evidence_of(observed, code)
+        observed = observe_check(options, screen)
+        result = observed.result
+        if result.verdict != DIVERGES:
+            return result
+        evidence = observed.evidence(_code_of(options.program, observed))
         if evidence is None:
-            return observed.result
+            return result
         # What differed only one after the other, or in a stress run, is looked for under the same conditions.
-        options = _under(options, observed.result.conditions)
-        lab = _laboratory(options, observed.result, evidence, code, screen, budget or BUDGET)
-        return _diagnose(lab, observed.result, evidence)
+        options = _under(options, result.conditions)
+        place = Path(result.recordings[0]).parent if result.recordings else Path()
+        plain = replace(options, runs=2, detail=False, folder=None, experiment=True)
+        steps = evidence.first.step + MARGIN
+        lab = Laboratory(plain, screen, budget or BUDGET, place / "experiments", evidence.code, steps)
+        return _diagnose(lab, result, evidence)
     finally:
         screen.close()
 
 
+def _code_of(program: Program, observed: Observed) -> Code:
+    """The program's own source, and the files that its events name."""
+    files = {event.file for facts in observed.facts for event in facts.events}
+    script = find_script(program.target, module=program.module)
+    return ProgramSource(script, program.arguments, program.module, files)
+
+
 def _diagnose(lab: Laboratory, result: CheckResult, evidence: Evidence) -> CheckResult:
-    if lab.options.varied:
-        blamed = blame_variations(lab, lab.options.varied, evidence)
+    if lab.options.variations:
+        blamed = blame_variations(lab, lab.options.variations, evidence)
         if blamed is not None:
             return _concluded(result, lab, *blamed)
         # They differ with nothing varied as well: the variation is not to blame, and not needed from here on.
@@ -55,21 +67,13 @@ def _diagnose(lab: Laboratory, result: CheckResult, evidence: Evidence) -> Check
 
 
 def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
-    added = [Vary(name) for name in conditions.varied if name not in options.varied]
+    added = [Vary(name) for name in conditions.varied if name not in options.variations]
     stress = [Stress()] if conditions.stress and not options.stressed else []
     return replace(
         options,
         sequential=options.sequential or conditions.sequential,
         interventions=(*options.interventions, *added, *stress),
     )
-
-
-def _laboratory(
-    options: CheckOptions, result: CheckResult, evidence: Evidence, code: Code, screen: Screen, budget: float
-) -> Laboratory:
-    folder = Path(result.recordings[0]).parent / "experiments" if result.recordings else Path("experiments")
-    plain = replace(options, runs=2, detail=False, folder=None, experiment=True)
-    return Laboratory(plain, screen, budget, folder, code, steps=evidence.first.step + MARGIN)
 
 
 def _concluded(

@@ -9,17 +9,17 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from twinrun.diagnose.evidence_of import evidence_of
 from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotCopy
 from twinrun.launch.check import observe_check
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.protocol.evidence import Code, Evidence
-from twinrun.protocol.intervention import Freeze, Vary, as_options, without
+from twinrun.protocol import Evidence, Freeze, Interventions, Suspect, Vary
+from twinrun.protocol.evidence import Code
+from twinrun.protocol.intervention import as_options, without
 from twinrun.protocol.spec import Tracing
-from twinrun.protocol.suspect import Suspect
-from twinrun.result import DIVERGES, REPEATS, CheckResult, Experiment, Verdict
+from twinrun.result import DIVERGES, REPEATS, CheckResult, Experiment
 
 MARGIN = 20  # steps beyond the first difference that must repeat
 
@@ -29,34 +29,35 @@ class Trial:
     """One experiment and its outcome."""
 
     what: str
-    verdict: Verdict
-    steps: int
+    result: CheckResult
     seconds: float
     evidence: Evidence | None = None
-    result: CheckResult | None = None
     command: str = ""
 
     @property
     def repeats(self) -> bool:
-        return self.verdict == REPEATS
+        return self.result.verdict == REPEATS
+
+    @property
+    def steps(self) -> int:
+        return self.result.steps_compared
 
     def later_than(self, evidence: Evidence) -> bool:
         """The difference did not vanish and came later: something was explained, and not all."""
-        return self.verdict == DIVERGES and self.evidence is not None and self.evidence.early > evidence.early
+        diverges = self.result.verdict == DIVERGES
+        return diverges and self.evidence is not None and self.evidence.early > evidence.early
 
     def as_experiment(self) -> Experiment:
-        return Experiment(
-            self.what, self._outcome(), self.verdict, self.steps, round(self.seconds, 1), self.command
-        )
+        seconds = round(self.seconds, 1)
+        return Experiment(self.what, self._outcome(), self.result.verdict, self.steps, seconds, self.command)
 
     def _outcome(self) -> str:
         if self.repeats:
             return f"the twins repeat for {self.steps} steps" if self.steps else "the twins repeat"
-        if self.verdict == DIVERGES and self.evidence is not None:
+        if self.result.verdict == DIVERGES and self.evidence is not None:
             first = self.evidence.first
             return f"they still differ, at step {first.step}, phase {first.phase}"
-        reason = self.result.reason if self.result else None
-        return f"could not be judged: {reason}" if reason else self.verdict
+        return f"could not be judged: {self.result.reason}" if self.result.reason else self.result.verdict
 
 
 @dataclass
@@ -83,34 +84,29 @@ class Laboratory:
         what = what or " and ".join(dict.fromkeys(suspect.experiment for suspect in suspects))
         freezes = dict.fromkeys(freeze for suspect in suspects for freeze in suspect.freeze)
         sequential = self.options.sequential or any(suspect.sequential for suspect in suspects)
-        options = replace(
-            self.options,
-            interventions=(*self.options.interventions, *freezes),
-            sequential=sequential,
-            tracing=tracing,
-        )
-        return self._run(what, options)
+        interventions = (*self.options.interventions, *freezes)
+        return self._run(what, interventions, sequential=sequential, tracing=tracing)
 
     def vary(
         self, names: Iterable[str], what: str, *, freeze: Iterable[Freeze] = (), tracing: Tracing = ""
     ) -> Trial | None:
         """The twins with these variations and no others."""
         plain = without(Vary, self.options.interventions)
-        interventions = (*plain, *(Vary(name) for name in names), *freeze)
-        return self._run(what, replace(self.options, interventions=interventions, tracing=tracing))
+        return self._run(what, (*plain, *(Vary(name) for name in names), *freeze), tracing=tracing)
 
-    def _run(self, what: str, options: CheckOptions) -> Trial | None:
+    def _run(self, what: str, interventions: Interventions, **changes: Any) -> Trial | None:
         left = self.budget - (time.monotonic() - self.started)
         if left <= 0 or left < 0.5 * self.longest:
             self.untried.append(what)
             return None
         self.screen.say(f"trying: {what}")
-        steps = self.steps if options.steps is None else min(self.steps, options.steps)
+        changes["steps"] = min(self.steps, self.options.steps or self.steps)
         place = self.folder / f"{len(self.trials) + 1:02d}"
-        options = replace(options, steps=steps, folder=str(place), timeout=max(20.0, left))
+        changes |= {"interventions": interventions, "folder": str(place), "timeout": max(20.0, left)}
+        options = replace(self.options, **changes)
         started = time.monotonic()
         try:
-            observed = observe_check(options, KeptOpen(self.screen))
+            observed = observe_check(options, self.screen)
         except CannotCopy as problem:
             self.notes.append(f"not tried: {what} ({problem.message})")
             return None
@@ -118,21 +114,9 @@ class Laboratory:
             shutil.rmtree(place, ignore_errors=True)
         seconds = time.monotonic() - started
         self.longest = max(self.longest, seconds)
-        result, evidence = observed.result, evidence_of(observed, self.code)
-        trial = Trial(
-            what, result.verdict, result.steps_compared, seconds, evidence, result, command(options)
-        )
+        trial = Trial(what, observed.result, seconds, observed.evidence(self.code), command(options))
         self.trials.append(trial)
         return trial
-
-
-class KeptOpen(Screen):
-    """Somebody else's screen, used and not closed: the diagnosis goes on with it."""
-
-    def __init__(self, screen: Screen) -> None:
-        self.twins = screen.twins  # type: ignore[method-assign]
-        self.tick = screen.tick  # type: ignore[method-assign]
-        self.say = screen.say  # type: ignore[method-assign]
 
 
 def command(options: CheckOptions) -> str:

@@ -4,17 +4,15 @@ then release one thing after the other until only what is needed is left."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from twinrun.diagnose.experiments import Trial
+from twinrun.diagnose.experiments import Laboratory, Trial
+from twinrun.diagnose.suspects import blame_op
 from twinrun.diagnose.wording import finding_of
 from twinrun.findings.finding import Finding
-from twinrun.protocol.evidence import Evidence
-from twinrun.protocol.registry import sources
-from twinrun.protocol.spec import Tracing
-from twinrun.protocol.suspect import Suspect
+from twinrun.protocol import Evidence, Suspect
 from twinrun.recording.frame import PHASES
 
 _ROUNDS = 6  # causes found one behind the other, at most
@@ -24,20 +22,9 @@ _ALONE = 3  # so many are tried alone before all are tried together
 _WORTH_A_TRIAL = 3  # of its own, by rank; what is less likely is tried with the rest
 
 
-class Experiments(Protocol):
-    """What the search needs of a laboratory."""
-
-    steps: int
-    trials: list[Trial]
-
-    def freeze(
-        self, suspects: Iterable[Suspect], *, what: str | None = None, tracing: Tracing = ""
-    ) -> Trial | None: ...
-
-
 @dataclass
 class Search:
-    lab: Experiments
+    lab: Laboratory
     suspects: Callable[[Evidence], list[Suspect]]  # best supported first
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -72,10 +59,9 @@ class Search:
             if trial is None:
                 return None
             if trial.repeats:
-                if self._lumped:  # not each of what is kept was shown to be needed
-                    self._confirm_needed([*kept, suspect], trial)
-                else:
-                    self._confirm([*kept, suspect], trial)
+                # Of what was kept together, not each was shown to be needed.
+                confirm = self._confirm_needed if self._lumped else self._confirm
+                confirm([*kept, suspect], trial)
                 return trial
             if trial.later_than(evidence):
                 kept.append(suspect)
@@ -115,9 +101,8 @@ class Search:
             suspect, *rest = left
             if not rest and not needed:
                 return [suspect], []
-            trial = self.lab.freeze(
-                [*needed, *rest], what=f"with all of it frozen but this: {suspect.message}"
-            )
+            what = f"with all of it frozen but this: {suspect.message}"
+            trial = self.lab.freeze([*needed, *rest], what=what)
             if trial is None:
                 break
             left = rest
@@ -134,10 +119,9 @@ class Search:
         self.findings += [finding_of(suspect, perhaps, confirmed=False) for suspect in unknown[:3]]
 
     def _confirm(self, causes: Sequence[Suspect], trial: Trial, others: Sequence[Suspect] = ()) -> None:
-        narrowed = [
-            self._narrow(cause, [s for s in (*causes, *others) if s is not cause]) for cause in causes
-        ]
-        self.findings += [finding_of(s, self._proof(trial, len(causes), s), confirmed=True) for s in narrowed]
+        for cause in causes:
+            found = self._narrow(cause, [s for s in (*causes, *others) if s is not cause])
+            self.findings.append(finding_of(found, self._proof(trial, len(causes), found), confirmed=True))
 
     def _narrow(self, cause: Suspect, others: list[Suspect]) -> Suspect:
         """Of several lines that share a stream, the one that alone is enough, where there is one."""
@@ -167,10 +151,9 @@ class Search:
         self._ops_traced = True
         trial = self._traced(kept, evidence, pipeline)
         seen = trial.evidence if trial is not None else None
-        if seen is None or seen.traces is None:
+        if seen is None:
             return False
-        blamed = (source.blame_op(seen.traces, seen, pipeline=pipeline) for source in sources())
-        op = next((suspect for suspect in blamed if suspect is not None), None)
+        op = blame_op(seen, pipeline=pipeline)
         if op is None:
             return False
         self.findings.append(finding_of(op, op.experiment, confirmed=True))
@@ -196,10 +179,8 @@ class Search:
         later = "with it frozen the difference comes later, and does not vanish"
         self.findings += [finding_of(suspect, later, confirmed=False) for suspect in kept]
         for suspect in [s for s in rest if s.key not in self._tried and s.rank >= _WORTH_A_TRIAL][:2]:
-            untried = (
-                f"not tried: {suspect.experiment}" if suspect.testable else "no experiment can freeze it"
-            )
-            self.findings.append(finding_of(suspect, untried, confirmed=False))
+            why = f"not tried: {suspect.experiment}" if suspect.testable else "no experiment can freeze it"
+            self.findings.append(finding_of(suspect, why, confirmed=False))
         tried = "no experiment made the twins repeat" if self.lab.trials else "there was nothing to try"
         self.notes.append(f"no cause found: {tried}")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from twinrun.protocol.evidence import Evidence
+from twinrun.protocol import Evidence, Suspect
 from twinrun.protocol.registry import frameworks, sources
-from twinrun.protocol.suspect import Suspect
 
 _SEED_BONUS = 10  # a seed was set to something that differs: its value came from a source like this
 
@@ -22,3 +21,11 @@ def suspects(evidence: Evidence) -> list[Suspect]:
         for suspect in source.suspects(evidence):
             found.append(replace(suspect, rank=suspect.weight.at(evidence.phase) + bonus))
     return sorted(found, key=lambda suspect: -suspect.rank)
+
+
+def blame_op(evidence: Evidence, *, pipeline: bool) -> Suspect | None:
+    """The op to blame, of the input pipeline or of the step, where ops were traced."""
+    if evidence.traces is None:
+        return None
+    blamed = (source.blame_op(evidence.traces, evidence, pipeline=pipeline) for source in sources())
+    return next((suspect for suspect in blamed if suspect is not None), None)

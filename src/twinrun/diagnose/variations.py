@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from twinrun.diagnose.experiments import Laboratory, Trial
+from twinrun.diagnose.suspects import blame_op
 from twinrun.diagnose.wording import finding_of
 from twinrun.findings.finding import Finding
-from twinrun.protocol.evidence import Evidence
-from twinrun.protocol.registry import sources, variations
-from twinrun.protocol.suspect import Suspect
+from twinrun.protocol import Evidence, Suspect
+from twinrun.protocol.registry import variations
 
 _MOST_LINES = 4  # that are tried one by one
 
@@ -61,8 +61,4 @@ def _op_that_differs(lab: Laboratory, name: str, seen: Evidence) -> Suspect | No
     before, lab.steps = lab.steps, seen.first.step
     trial = lab.vary((name,), f"every op of the step compared, {name} varied", tracing="step")
     lab.steps = before
-    if trial is None or trial.evidence is None or trial.evidence.traces is None:
-        return None
-    traces = trial.evidence.traces
-    blamed = (source.blame_op(traces, trial.evidence, pipeline=False) for source in sources())
-    return next((suspect for suspect in blamed if suspect is not None), None)
+    return blame_op(trial.evidence, pipeline=False) if trial is not None and trial.evidence else None

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from twinrun.findings.catalogue import finding, lookup
 from twinrun.findings.finding import Finding
-from twinrun.protocol.event import relative
-from twinrun.protocol.suspect import Suspect
+from twinrun.protocol import Suspect, relative
 
 
 def finding_of(suspect: Suspect, proof: str, *, confirmed: bool) -> Finding:

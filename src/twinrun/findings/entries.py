@@ -84,5 +84,5 @@ NAMES: dict[str, str] = {
     "TW604": "replica-drift",
     "TW701": "state-not-restored",
 }
+# Codes that have a page and that nothing emits yet.
 PLANNED = frozenset({"TW404", "TW405", "TW603", "TW604", "TW701"})
-"""Codes that have a page and that nothing emits yet."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from twinrun.launch.folders import new_folder
 from twinrun.launch.options import CheckOptions, Screen
+from twinrun.launch.pin_outcome import without_refused
 from twinrun.launch.round import Round
 from twinrun.launch.second_looks import one_after_the_other, stress_run
-from twinrun.protocol.evidence import Trace
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Pin, without
+from twinrun.protocol import Evidence, Facts, Trace
+from twinrun.protocol.evidence import Code, side_by_side
 from twinrun.result import CheckResult
-from twinrun.twin.refusal import without_refused
 
 
 @dataclass(frozen=True)
@@ -24,33 +23,38 @@ class Observed:
     facts: tuple[Facts, ...] = ()
     traces: tuple[Trace, ...] = ()
 
+    def evidence(self, code: Code) -> Evidence | None:
+        """None when the result does not say where the twins part."""
+        first = self.result.first_difference
+        if first is None:
+            return None
+        logs = [facts.events for facts in self.facts if facts.events]
+        pairs = side_by_side(logs[0], logs[-1]) if len(logs) > 1 else ()
+        streams = tuple(row.stream for row in self.result.streams)
+        traces = (self.traces[0], self.traces[-1]) if len(self.traces) > 1 else None
+        return Evidence(first, pairs, streams, traces, code)
+
 
 def run_check(options: CheckOptions, screen: Screen | None = None) -> CheckResult:
-    return observe_check(options, screen).result
-
-
-def observe_check(options: CheckOptions, screen: Screen | None = None) -> Observed:
-    options.program.must_exist()
-    folder = new_folder("check", options.folder)
-    started = time.monotonic()
     screen = screen or Screen()
     try:
-        last, result = _rounds(Round(options, folder, screen))
+        return observe_check(options, screen).result
     finally:
         screen.close()
-    timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
-    return Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces))
 
 
-def _rounds(last: Round) -> tuple[Round, CheckResult]:
+def observe_check(options: CheckOptions, screen: Screen) -> Observed:
+    """The screen is left open: a diagnosis goes on with it."""
+    options.program.must_exist()
+    started = time.monotonic()
+    last = Round(options, new_folder("check", options.folder), screen)
     result = last.run()
-    pin = last.options.pin
-    if pin is not None and (again := without_refused(pin, result.findings)) is not None:
-        notes = tuple(f"went on without op determinism: {finding.message}" for finding in result.findings)
-        interventions = (*without(Pin, last.options.interventions), Pin(again))
+    if (again := without_refused(options, result.findings)) is not None:
+        interventions, notes = again
         last = last.again("again", interventions=interventions)
         result = last.run()
         result = result.replace(notes=(*notes, *result.notes))
     for second_look in (one_after_the_other, stress_run):
         last, result = second_look(last, result)
-    return last, result
+    timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
+    return Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces))

@@ -14,9 +14,8 @@ import msgspec
 from twinrun.errors import CannotCopy
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
-from twinrun.protocol.event import Event
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Freeze, Intervention, Interventions, of_kind
+from twinrun.protocol import Event, Facts, Freeze, Interventions
+from twinrun.protocol.intervention import Intervention, of_kind
 from twinrun.protocol.registry import source
 
 _MOST_BYTES = 256 << 20
@@ -34,9 +33,8 @@ class Copies:
     @staticmethod
     def for_freezes(interventions: Interventions, program: Program, place: Path) -> Copies | None:
         """None where no intervention asks for copies. Raises CannotCopy where they cannot be made."""
-        files = [
-            freeze.file for freeze in of_kind(Freeze, interventions) if source(freeze.source).copies_folder
-        ]
+        freezes = of_kind(Freeze, interventions)
+        files = [freeze.file for freeze in freezes if source(freeze.source).copies_folder]
         return Copies(_root(program, files), place) if files else None
 
     def start(self, name: str, program: Program, setup: Setup) -> tuple[Program, Setup]:
@@ -44,11 +42,9 @@ class Copies:
         copy = self.place / name
         shutil.copytree(self.root, copy, symlinks=True, ignore=self._left_out)
         inside = _moved(str(Path.cwd()), self.root, copy)
-        target = (
-            program.target
-            if program.module
-            else _moved(str(Path(program.target).absolute()), self.root, copy)
-        )
+        target = program.target
+        if not program.module:
+            target = _moved(str(Path(target).absolute()), self.root, copy)
         moved = tuple(_freeze_moved(each, self.root, copy) for each in setup.interventions)
         return replace(program, target=target, cwd=inside), replace(setup, interventions=moved)
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from twinrun.errors import TwinrunError
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, run_once
-from twinrun.protocol.intervention import Pin
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Pin, PinRequest
 from twinrun.protocol.registry import controls
 from twinrun.recording.store import Reader
 from twinrun.twin.pinning import wanted_controls
@@ -32,15 +31,13 @@ class CannotMeasure(TwinrunError):
 
 @dataclass
 class Round:
-    """The median step of each run of a round, in the order in which they ran: one more plain run than
-    others."""
+    """The median step of each run of a round, in the order in which they ran: one more plain run than others."""
 
     plain: list[float] = field(default_factory=list)
     others: list[tuple[str, float]] = field(default_factory=list)
 
     def ratios(self) -> Iterator[tuple[str, float]]:
-        """Each run against the mean of the two plain ones beside it: a machine that slows down slows all
-        three."""
+        """Each run against the mean of the two plain ones beside it: a machine that slows down slows all three."""
         for place, (name, seconds) in enumerate(self.others):
             yield name, seconds / statistics.mean(self.plain[place : place + 2])
 
@@ -84,16 +81,13 @@ class CostReport:
         return abs(cost.share) > max(cost.spread, self.noise)
 
     def sentence(self, cost: Cost) -> str:
-        what = "all controls together" if cost.name == TOGETHER else cost.name
-        verb = "cost" if cost.name == TOGETHER else "costs"
+        what, s = ("all controls together", "") if cost.name == TOGETHER else (cost.name, "s")
         if not self.measurable(cost):
-            within = max(cost.spread, self.noise)
-            return f"{what}: no measurable cost (within {within:.1%})"
+            return f"{what}: no measurable cost (within {max(cost.spread, self.noise):.1%})"
         spread = f"± {cost.spread:.1%}" if self.rounds > 1 else "(one round: no spread)"
         if cost.share < 0:
-            gain = "make" if cost.name == TOGETHER else "makes"
-            return f"{what} {gain} this program faster by {-cost.share:.1%} {spread}"
-        return f"{what} {verb} this program {cost.share:.1%} {spread}"
+            return f"{what} make{s} this program faster by {-cost.share:.1%} {spread}"
+        return f"{what} cost{s} this program {cost.share:.1%} {spread}"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -103,20 +97,20 @@ class CostReport:
             "steps": self.steps,
             "warm_up": self.warm_up,
             "rounds": self.rounds,
-            "controls": [
-                {
-                    "name": cost.name,
-                    "seconds": self.plain_seconds * (1 + cost.share),
-                    "share": cost.share,
-                    "spread": cost.spread,
-                    "rounds": list(cost.ratios),
-                    "measurable": self.measurable(cost),
-                    "sentence": self.sentence(cost),
-                }
-                for cost in self.costs
-            ],
+            "controls": [self._row(cost) for cost in self.costs],
             "failed": [{"name": name, "why": why} for name, why in self.failed],
             "unused": list(self.unused),
+        }
+
+    def _row(self, cost: Cost) -> dict[str, Any]:
+        return {
+            "name": cost.name,
+            "seconds": self.plain_seconds * (1 + cost.share),
+            "share": cost.share,
+            "spread": cost.spread,
+            "rounds": list(cost.ratios),
+            "measurable": self.measurable(cost),
+            "sentence": self.sentence(cost),
         }
 
 
@@ -152,7 +146,7 @@ def measure(options: CostOptions, say: Callable[[str], None] = lambda _: None) -
         rounds.append(Round())
         plain, used = run(PLAIN)
         rounds[-1].plain.append(plain)
-        if names is None:  # the first run tells which controls matter here
+        if names is None:  # the first run shows which controls are used
             asked = {control.name for control in wanted_controls(options.request)}
             names = tuple(name for name in control_names() if name in used & asked)
             unused = tuple(name for name in control_names() if name not in names)
@@ -182,8 +176,7 @@ def summarise(
             ratios.setdefault(name, []).append(ratio)
     if not ratios:
         raise CannotMeasure("no pinned run could be measured: " + "; ".join(failed.values()))
-    order = {name: place for place, name in enumerate((*control_names(), TOGETHER))}
-    costs = [Cost(name, tuple(found)) for name, found in ratios.items() if name not in failed]
+    measured = [name for name in (*control_names(), TOGETHER) if name in ratios and name not in failed]
     return CostReport(
         program=str(options.program),
         plain_seconds=statistics.median(seconds for each in rounds for seconds in each.plain),
@@ -191,7 +184,7 @@ def summarise(
         warm_up=warm_up(options.steps),
         rounds=len(rounds),
         noise=max(each.noise for each in rounds if each.others),
-        costs=tuple(sorted(costs, key=lambda cost: order[cost.name])),
+        costs=tuple(Cost(name, tuple(ratios[name])) for name in measured),
         failed=tuple(failed.items()),
         unused=unused,
     )
@@ -209,21 +202,17 @@ def _in_turn(names: list[str], turn: int) -> list[str]:
 
 
 def _run(options: CostOptions, name: str) -> tuple[list[float], set[str]]:
-    request = _request(options.request, name)
+    pin = _pin(options.request, name)
     with tempfile.TemporaryDirectory(prefix="twinrun-cost-") as folder:
-        result = run_once(
-            RunOptions(
-                options.program,
-                steps=options.steps,
-                interventions=() if request is None else (Pin(request),),
-                timeout=options.timeout,
-                folder=str(Path(folder) / "run"),
-            )
-        )
+        result = run_once(RunOptions(options.program, options.steps, pin, options.timeout, folder=folder))
         if result.exit_code:
             why = result.findings[0].message if result.findings else result.reason
             raise CannotMeasure(f"the run with {name} failed: {why}")
-        seconds = list(_steady(result.recording, options.steps))
+        with closing(Reader(result.recording)) as reader:
+            steady = [
+                frame for frame in reader.frames() if frame.span and frame.step > warm_up(options.steps)
+            ]
+    seconds = [frame.seconds / frame.span for frame in steady]
     if len(seconds) < _FEWEST:
         raise CannotMeasure(
             f"{options.program} made too few steps to measure: {len(seconds)} are left after the warm-up",
@@ -233,21 +222,11 @@ def _run(options: CostOptions, name: str) -> tuple[list[float], set[str]]:
     return seconds, {name for name, state in result.facts.controls.items() if state.used and not state.idle}
 
 
-def _steady(recording: Path, steps: int) -> Iterator[float]:
-    reader = Reader(recording)
-    try:
-        for frame in reader.frames():
-            if frame.span and frame.step > warm_up(steps):
-                yield frame.seconds / frame.span
-    finally:
-        reader.close()
-
-
-def _request(base: PinRequest, name: str) -> PinRequest | None:
+def _pin(base: PinRequest, name: str) -> tuple[Pin, ...]:
     if name == PLAIN:
-        return None
+        return ()
     if name == TOGETHER:
-        return base
+        return (Pin(base),)
     # What it needs is measured on its own too.
     needed = next(control.needs for control in controls() if control.name == name)
-    return replace(base, only=(*needed, name))
+    return (Pin(replace(base, only=(*needed, name))),)

@@ -4,8 +4,6 @@ of this machine. And which points of the installed frameworks were found."""
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,14 +12,11 @@ from twinrun.errors import TwinrunError
 from twinrun.frameworks.examine import Examined
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, RunResult, run_once
-from twinrun.protocol.control import ControlState
-from twinrun.protocol.intervention import Pin
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import ControlState, Pin, PinRequest
 from twinrun.protocol.registry import frameworks
 from twinrun.twin.patch_table import Row
 from twinrun.twin.readback import shortfalls
 
-SCHEMA = "twinrun/doctor/1"
 _BARE = "twinrun.frameworks.examine"
 
 
@@ -29,13 +24,14 @@ class CannotExamine(TwinrunError):
     """The process that was to be examined did not answer."""
 
 
-@dataclass(frozen=True)
-class Examination:
+class Examination(
+    msgspec.Struct, frozen=True, tag_field="schema", tag="twinrun/doctor/1", rename={"request": "pin"}
+):
     subject: str  # which process was read, in words
     controls: dict[str, ControlState]
     program: str | None = None
     notes: tuple[str, ...] = ()
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = {}
     request: PinRequest | None = None
 
     @property
@@ -49,28 +45,13 @@ class Examination:
         return 2 if strict and shortfalls(self.controls) else 0
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "schema": SCHEMA,
-            "subject": self.subject,
-            "program": self.program,
-            "pin": msgspec.to_builtins(self.request),
-            "controls": msgspec.to_builtins(self.controls, enc_hook=str),
-            "missing": self.missing,
-            "notes": list(self.notes),
-            "versions": self.versions,
-        }
+        return {**msgspec.to_builtins(self, enc_hook=str), "missing": self.missing}
 
 
 def examine_machine(request: PinRequest | None) -> Examination:
     """A bare process: what a program that sets nothing itself would start with."""
     result, found = _run_bare(request)
-    return Examination(
-        "a bare process of this machine",
-        result.facts.controls,
-        notes=tuple(found.notes),
-        versions=_versions(result.facts.environment),
-        request=request,
-    )
+    return _examined("a bare process of this machine", result, request, notes=tuple(found.notes))
 
 
 def examine_program(
@@ -81,14 +62,8 @@ def examine_program(
         result = _run(program, request, folder, timeout)
     when = "after its first training step" if result.steps else "at its end: it made no training step"
     failure = [result.reason] if result.exit_code and result.reason else []
-    return Examination(
-        f"{program}, {when}",
-        result.facts.controls,
-        program=str(program),
-        notes=(*failure, *result.facts.notes),
-        versions=_versions(result.facts.environment),
-        request=request,
-    )
+    notes = (*failure, *result.facts.notes)
+    return _examined(f"{program}, {when}", result, request, notes=notes, program=str(program))
 
 
 def examine_patches() -> list[Row]:
@@ -110,17 +85,16 @@ def _run(
     program: Program, request: PinRequest | None, folder: str, timeout: float | None = None
 ) -> RunResult:
     interventions = () if request is None else (Pin(request),)
-    result = run_once(
-        RunOptions(program, 1, interventions, timeout=timeout, folder=str(Path(folder) / "run"))
-    )
+    result = run_once(RunOptions(program, 1, interventions, timeout, folder=folder))
     if not result.facts.controls:
         why = result.facts.controls_error or result.reason or "exited abruptly (os._exit or a crash)"
         raise CannotExamine(f"{program} could not be examined: {why}", hint="does it run with plain python?")
     return result
 
 
-def _versions(environment: dict[str, Any]) -> dict[str, str]:
-    packages = environment.get("packages", {})
+def _examined(subject: str, result: RunResult, request: PinRequest | None, **more: Any) -> Examination:
+    packages = result.facts.environment.get("packages", {})
     names = [name for framework in frameworks() for name in framework.packages]
-    spellings = [spelling for name in names for spelling in dict.fromkeys((name, name.replace("_", "-")))]
-    return {name: str(packages[name]) for name in spellings if name in packages}
+    spellings = [spelling for name in names for spelling in (name, name.replace("_", "-"))]
+    versions = {name: str(packages[name]) for name in spellings if name in packages}
+    return Examination(subject, result.facts.controls, versions=versions, request=request, **more)

@@ -19,17 +19,13 @@ def new_folder(kind: str, chosen: str | None) -> Path:
     if chosen is not None:
         folder = Path(chosen)
         if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-            raise CannotWrite(
-                f"{folder} is there already and not empty", hint="give --dir a new or an empty folder"
-            )
+            raise CannotWrite(f"{folder} is not empty", hint="give --dir a new or an empty folder")
         return _made(folder)
     root = default_root()
     _prune(root)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     name = f"{kind}-{stamp}-{os.getpid()}"
-    names = chain(
-        [name], (f"{name}-{number}" for number in count(2))
-    )  # a library call may be the second this second
+    names = chain([name], (f"{name}-{number}" for number in count(2)))  # several within one second
     return _made(next(root / name for name in names if not (root / name).exists()))
 
 
@@ -57,9 +53,7 @@ def _made(folder: Path) -> Path:
 
 def _prune(root: Path) -> None:
     try:
-        ours = [
-            entry for entry in root.iterdir() if entry.is_dir() and entry.name.startswith(("check-", "run-"))
-        ]
+        ours = [entry for kind in ("check", "run") for entry in root.glob(f"{kind}-*") if entry.is_dir()]
         for old in sorted(ours, key=lambda entry: entry.stat().st_mtime)[:-KEPT]:
             if old.stat().st_mtime < time.time() - _IN_USE:
                 shutil.rmtree(old, ignore_errors=True)

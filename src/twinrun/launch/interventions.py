@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from twinrun.errors import UsageError
-from twinrun.protocol.intervention import Freeze, Intervention, Interventions, Pin, Stress, Vary, of_kind
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Freeze, Interventions, Pin, PinRequest, Stress, Vary
+from twinrun.protocol.intervention import Intervention, of_kind
 from twinrun.protocol.registry import source, variations
 from twinrun.twin.pinning import launch_environment
 

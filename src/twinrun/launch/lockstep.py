@@ -16,7 +16,7 @@ Look = Callable[[list[Frame]], bool]  # the judge: True to hold the twins here
 
 @dataclass(frozen=True)
 class Outcome:
-    """Why the lockstep came to an end."""
+    """Why the lockstep ended."""
 
     kind: str  # "ended" | "held" | "uneven" | "failed" | "timeout"
     twin: Twin | None = None  # the one that failed, or that ended before the others
@@ -63,7 +63,7 @@ def advance(
 
 
 def _failed(twin: Twin, silence: bool) -> bool:
-    """Watching broke down, or the program did not end well."""
+    """Recording failed, or the program did."""
     if twin.trouble is not None:
         return True
     return silence and not twin.frames and twin.ended and (twin.wait(timeout=10.0) or 0) != 0

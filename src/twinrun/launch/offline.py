@@ -11,12 +11,14 @@ from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
 from twinrun.environment.verdict import with_environments
 from twinrun.launch.recorded_twin import RecordedTwin
+from twinrun.launch.round import judged
 from twinrun.recording.data_order import describe
 from twinrun.recording.frame import EVIDENCE
 from twinrun.recording.manifest import Manifest, read_manifest
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Verdict
 
 Answer = tuple[Verdict, Reason | None]
+Twins = tuple[RecordedTwin, RecordedTwin]
 
 
 def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
@@ -27,7 +29,6 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
     lengths = tuple(len(twin.reader) for twin in twins)
     shared = min(lengths)
     start = _first_difference(twins, shared)
-    judge.frames = judge.steps = 0
     if start:
         judge.frames, judge.steps = start, twins[0].reader.frame(start - 1).step
     verdict: Verdict = REPEATS
@@ -38,17 +39,7 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
         verdict, reason = _judge_from(judge, twins, start, shared)
     if verdict == REPEATS or (judge.first is not None and judge.first.uneven):
         verdict, reason = _ends(judge, manifests, lengths)
-    result = CheckResult(
-        program=manifests[0].program,
-        verdict=verdict,
-        reason=reason and reason.message,
-        reason_kind=reason and reason.kind,
-        contract=str(contract),
-        steps_compared=judge.steps,
-        first_difference=judge.first if verdict != REPEATS else None,
-        first_bit_difference=judge.first_bits,
-        growth=tuple(judge.growth),
-        also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
+    result = judged(manifests[0].program, verdict, reason, judge).replace(
         controls=manifests[0].controls,
         environment=manifests[0].environment,
         timing={"seconds": round(time.monotonic() - started, 3)},
@@ -58,7 +49,7 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
     return with_environments(result, manifests[0].environment, manifests[1].environment)
 
 
-def _first_difference(twins: tuple[RecordedTwin, RecordedTwin], shared: int) -> int:
+def _first_difference(twins: Twins, shared: int) -> int:
     """The number of the first frame that differs; `shared` when none does."""
     a, b = (twin.reader for twin in twins)
     low, high = 0, shared
@@ -71,7 +62,7 @@ def _first_difference(twins: tuple[RecordedTwin, RecordedTwin], shared: int) -> 
     return low
 
 
-def _judge_from(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int, shared: int) -> Answer:
+def _judge_from(judge: Judge, twins: Twins, start: int, shared: int) -> Answer:
     a, b = twins
     for seq in range(start, shared):
         a.seq = b.seq = seq
@@ -83,8 +74,8 @@ def _judge_from(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: i
     return REPEATS, None
 
 
-def _by_bands(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int) -> Answer:
-    """Bands speak of metrics, whose values are kept of every frame, rolled up or not."""
+def _by_bands(judge: Judge, twins: Twins, start: int) -> Answer:
+    """Bands are about metrics, whose values are kept of every frame, rolled up or not."""
     a, b = twins
     for frames in zip(a.follow(), b.follow(), strict=False):
         if a.seq == start and all(frame.digests for frame in frames):
@@ -94,10 +85,7 @@ def _by_bands(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], start: int
             judge.first_bits = _rolled_up_difference(twins, start, frames[0].step)
         judge.remember(list(frames))
         judge.frames, judge.steps = a.seq + 1, frames[0].step
-    left, unknown = judge.bands()
-    if unknown:
-        return UNDECIDED, unknown
-    return (DIVERGES, left) if left else (REPEATS, None)
+    return judge.bands()
 
 
 def _no_values(judge: Judge, unmeasured: Reason) -> Reason:
@@ -105,7 +93,7 @@ def _no_values(judge: Judge, unmeasured: Reason) -> Reason:
     return Reason(unmeasured.kind, f"{unmeasured.message}: {hint}")
 
 
-def _rolled_up(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int) -> Answer:
+def _rolled_up(judge: Judge, twins: Twins, seq: int, step: int) -> Answer:
     judge.first = judge.first_bits = _rolled_up_difference(twins, seq, step)
     if judge.contract.bitwise:
         return DIVERGES, None
@@ -113,7 +101,7 @@ def _rolled_up(judge: Judge, twins: tuple[RecordedTwin, RecordedTwin], seq: int,
     return UNDECIDED, Reason("unmeasured", f"beyond step {step} {kept}")
 
 
-def _rolled_up_difference(twins: tuple[RecordedTwin, RecordedTwin], seq: int, step: int) -> Difference:
+def _rolled_up_difference(twins: Twins, seq: int, step: int) -> Difference:
     """Far into a long run only one digest for each phase is kept: the phase is known, the tensor is not."""
     rolls = [twin.reader.rollup(seq) for twin in twins]
     phases = [phase for phase in rolls[0] if rolls[0][phase] != rolls[1].get(phase) and phase not in EVIDENCE]
@@ -143,13 +131,8 @@ def _ends(judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int
 def _not_ended_well(manifest: Manifest) -> Reason | None:
     if manifest.status == "running":
         return Reason("interrupted", "was cut off, or is still running")
-    if manifest.status == "failed" or manifest.exit_code not in (
-        0,
-        None,
-        -9 if manifest.status == "held" else 0,
-    ):
-        return Reason("crashed", "failed")
-    return None
+    ended_well = manifest.exit_code in (0, None) or (manifest.status == "held" and manifest.exit_code == -9)
+    return Reason("crashed", "failed") if manifest.status == "failed" or not ended_well else None
 
 
 def _environment_notes(manifests: tuple[Manifest, Manifest]) -> tuple[str, ...]:
@@ -159,6 +142,6 @@ def _environment_notes(manifests: tuple[Manifest, Manifest]) -> tuple[str, ...]:
     return ()
 
 
-def _data_notes(twins: tuple[RecordedTwin, RecordedTwin], *, equal: bool) -> tuple[str, ...]:
-    said = describe(twins[0].reader, twins[1].reader, equal=equal)
-    return () if said is None else (said,)
+def _data_notes(twins: Twins, *, equal: bool) -> tuple[str, ...]:
+    sentence = describe(twins[0].reader, twins[1].reader, equal=equal)
+    return () if sentence is None else (sentence,)

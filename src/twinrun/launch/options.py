@@ -8,13 +8,12 @@ from twinrun.comparison.contract import BITWISE, Contract
 from twinrun.comparison.judge import Judge
 from twinrun.launch.program import Program
 from twinrun.launch.twin_process import Twin
-from twinrun.protocol.intervention import Interventions, Stress, Vary, of_kind, pin_request
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Intervened, Interventions
 from twinrun.protocol.spec import Tracing
 
 
 @dataclass(frozen=True)
-class CheckOptions:
+class CheckOptions(Intervened):
     program: Program
     runs: int = 2
     steps: int | None = None
@@ -27,18 +26,6 @@ class CheckOptions:
     folder: str | None = None
     tracing: Tracing = ""
     experiment: bool = False  # one question of a diagnosis: no second look with another clock
-
-    @property
-    def pin(self) -> PinRequest | None:
-        return pin_request(self.interventions)
-
-    @property
-    def varied(self) -> tuple[str, ...]:
-        return tuple(vary.name for vary in of_kind(Vary, self.interventions))
-
-    @property
-    def stressed(self) -> bool:
-        return bool(of_kind(Stress, self.interventions))
 
 
 class Screen:

@@ -1,16 +1,33 @@
-"""What pinning adds to the result of a run: what could not be pinned, what the program changed, and what was noticed
-inside."""
+"""What pinning adds to a run: what could not be pinned, what the program changed, what was noticed inside, and with what
+to start again where the program cannot run with a control."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from twinrun.findings.finding import Finding
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Facts, Intervened, Interventions, Pin, PinRequest
+from twinrun.protocol.intervention import without
+from twinrun.protocol.registry import droppable
 from twinrun.twin.readback import changes, shortfalls
 
 _FATAL = ("TW104", "TW406")  # end the program by themselves: no comparison is needed to know them
+
+
+def without_refused(
+    options: Intervened, findings: Iterable[Finding]
+) -> tuple[Interventions, tuple[str, ...]] | None:
+    """What to start again with, and why, where the program cannot run with a control that the user allows to be left
+    off; else None."""
+    request, notes = options.pin, []
+    why = {finding.code: finding.message for finding in findings}
+    for control in droppable(request) if request is not None else ():
+        if request is not None and control.refusal in why:
+            request = request.without(control.name)
+            notes.append(f"went on without {control.name}: {why[control.refusal]}")
+    if request is None or not notes:
+        return None
+    return (*without(Pin, options.interventions), Pin(request)), tuple(notes)
 
 
 def noticed(twins: Iterable[Facts]) -> tuple[Finding, ...]:
@@ -38,9 +55,6 @@ def strictly_missing(request: PinRequest | None, facts: Facts) -> str | None:
         return None
     if not facts.controls:
         return "strict pinning was requested, and the controls could not be read back"
-    missing = shortfalls(facts.controls)
-    return (
-        f"strict pinning was requested, and not everything is pinned: {'; '.join(missing)}"
-        if missing
-        else None
-    )
+    if missing := shortfalls(facts.controls):
+        return f"strict pinning was requested, and not everything is pinned: {'; '.join(missing)}"
+    return None

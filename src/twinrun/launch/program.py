@@ -25,7 +25,7 @@ class Program:
         return f"-m {self.target}" if self.module else self.target
 
     def must_exist(self) -> None:
-        """Say at once, and kindly, what python would say later from inside every twin."""
+        """Raise now what python would report later, from inside every twin."""
         if self.module:
             self._module_must_exist()
             return

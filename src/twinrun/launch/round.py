@@ -16,17 +16,15 @@ from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
 from twinrun.launch.copies import Copies
 from twinrun.launch.interventions import setup_for
-from twinrun.launch.lockstep import Outcome, advance
+from twinrun.launch.lockstep import Look, Outcome, advance
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.recorded_twin import RecordedTwin
-from twinrun.launch.stdin import StdinCopy
-from twinrun.launch.twin_process import Twin, ending
-from twinrun.protocol.evidence import Trace
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.messages import AskTrace, TraceAnswer
+from twinrun.launch.twin_process import Twin, ending, not_instrumented
+from twinrun.protocol import Facts, Trace
+from twinrun.protocol.messages import AskTrace
 from twinrun.recording.frame import Frame
-from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, ReasonKind, Stream, Verdict
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Stream, Verdict
 
 
 class Round:
@@ -37,7 +35,6 @@ class Round:
         self.names = [_letter(number) for number in range(options.runs)]
         self.facts: list[Facts] = []
         self.traces: list[Trace] = []  # of the twins held at their first difference, where ops are traced
-        self.stdin = StdinCopy.shared()
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
@@ -66,8 +63,8 @@ class Round:
         if self._copies is not None:
             program, setup = self._copies.start(name, program, setup)
         return Twin(
-            name, program, self.folder / name, stdin=self.stdin, setup=setup, steps=options.steps,
-            events=options.events, tracing=options.tracing, **{"detail": options.detail, **settings},
+            name, program, self.folder / name, setup, steps=options.steps, events=options.events,
+            tracing=options.tracing, **{"detail": options.detail, **settings},
         )  # fmt: skip
 
     def _facts_of(self, twins: list[Twin]) -> list[Facts]:
@@ -86,14 +83,16 @@ class Round:
             for twin in twins:
                 twin.kill(status="held")
 
+    def _advance(self, twins: list[Twin], judge: Judge, look: Look) -> Outcome:
+        self.screen.twins(twins)
+        return advance(twins, look, deadline=self.deadline, tick=lambda: self.screen.tick(judge))
+
     def parallel(self) -> CheckResult:
         with self.living([]) as twins:
             for number in range(self.options.runs):
                 twins.append(self.start(number))
             judge = Judge(self.options.contract, twins)
-            self.screen.twins(twins)
-            outcome = advance(twins, judge.look, deadline=self.deadline, tick=lambda: self.screen.tick(judge))
-            return self.conclude(outcome, twins, judge)
+            return self.conclude(self._advance(twins, judge, judge.look), twins, judge)
 
     def sequential(self) -> CheckResult:
         """One after the other: the first is recorded whole, the others are compared with its recording as they go."""
@@ -101,22 +100,14 @@ class Round:
         with self.living([]) as twins:
             twins.append(self.start(0, lockstep=False, **keep))
             alone = Judge(self.options.contract, twins)
-            self.screen.twins(twins)
-            outcome = advance(
-                twins,
-                lambda frames: _only_count(alone, frames),
-                deadline=self.deadline,
-                tick=lambda: self.screen.tick(alone),
-            )
+            outcome = self._advance(twins, alone, alone.count)
             if outcome.kind != "ended":
                 return self.conclude(outcome, twins, alone)
             self.facts = self._facts_of(twins)
-        result: CheckResult | None = None
         for number in range(1, self.options.runs):
             result = self._against_first(number)
             if result.verdict != REPEATS:
-                return result
-        assert result is not None
+                break
         return result
 
     def _against_first(self, number: int) -> CheckResult:
@@ -134,89 +125,76 @@ class Round:
                     return True
                 return judge.look([kept, live[0]])
 
-            self.screen.twins(twins)
-            outcome = advance(twins, look, deadline=self.deadline, tick=lambda: self.screen.tick(judge))
+            outcome = self._advance(twins, judge, look)
             more = next(frames, None) if outcome.kind == "ended" else None
             if uneven or more is not None:
                 shorter, longer = (twins[0], first) if more is not None else (first, twins[0])
-                judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer.name)
                 return self._uneven(judge, shorter.name, longer.name, twins)
             return self.conclude(outcome, twins, judge)
 
     # the verdict
 
     def conclude(self, outcome: Outcome, twins: list[Twin], judge: Judge) -> CheckResult:
+        twin = outcome.twin or twins[0]
         if outcome.kind == "failed":
-            assert outcome.twin is not None
-            return self._failed(outcome.twin, twins, judge)
+            return self._failed(twin, twins, judge)
         if outcome.kind == "timeout":
-            assert outcome.twin is not None
-            at = f"twin {outcome.twin.name} was at step {outcome.twin.step}"
-            reason = Reason("timeout", f"no answer within {self.options.timeout:g} s: {at}")
-            return self._result(UNDECIDED, judge, reason, tail=outcome.twin.tail())
-        if outcome.kind == "held" and judge.first is not None and judge.first.uneven:
-            return self._one_has_ended(judge.first, twins, judge)
+            message = f"no answer within {self.options.timeout:g} s: twin {twin.name} was at step {twin.step}"
+            return self._result(UNDECIDED, judge, Reason("timeout", message), tail=twin.tail())
         if outcome.kind == "held":
-            if self.options.tracing:
-                answers = [twin.ask(AskTrace(), timeout=120.0) for twin in twins]
-                self.traces = [answer.trace for answer in answers if isinstance(answer, TraceAnswer)]
-            self.facts += self._facts_of(twins)
-            verdict: Verdict = UNDECIDED if judge.unmeasured else DIVERGES
-            return self._result(verdict, judge, judge.unmeasured)
-        if outcome.kind == "uneven":
-            assert outcome.twin is not None
-            if outcome.twin.wait(timeout=30.0) != 0:
-                return self._failed(outcome.twin, twins, judge)
-            self.facts += self._facts_of(twins)
-            longer = next(twin for twin in twins if twin.frames)
-            judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer.name)
-            return self._uneven(judge, outcome.twin.name, longer.name, twins)
-        for twin in twins:
-            if twin.wait(timeout=30.0) != 0:
-                return self._failed(twin, twins, judge)
+            return self._held(twins, judge)
+        for ended in [twin] if outcome.kind == "uneven" else twins:
+            if ended.wait(timeout=30.0) != 0:
+                return self._failed(ended, twins, judge)
         self.facts += self._facts_of(twins)
+        if outcome.kind == "uneven":
+            return self._uneven(judge, twin.name, next(other.name for other in twins if other.frames), twins)
         return self._ended(twins, judge)
 
+    def _held(self, twins: list[Twin], judge: Judge) -> CheckResult:
+        """At the first difference that counts."""
+        if judge.first is not None and judge.first.uneven:
+            return self._one_has_ended(judge.first, twins, judge)
+        if self.options.tracing:
+            answers = [twin.ask(AskTrace(), timeout=120.0) for twin in twins]
+            self.traces = [answer for answer in answers if isinstance(answer, Trace)]
+        self.facts += self._facts_of(twins)
+        return self._result(UNDECIDED if judge.unmeasured else DIVERGES, judge, judge.unmeasured)
+
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
-        """Every twin came to its end, and no difference that counts was seen."""
+        """Every twin has ended, and no difference that counts was seen."""
         if judge.frames == 0:
             return self._result(UNDECIDED, judge, _nothing_seen(twins))
         if any(twin.end is None for twin in twins):
             known = f"equal up to step {judge.steps}, nothing is known of what came after"
             return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{_NO_END}: {known}"))
-        left, unknown = judge.bands()
-        if unknown:
-            return self._result(UNDECIDED, judge, unknown)
-        if left:
-            return self._result(DIVERGES, judge, left)
-        return self._result(REPEATS, judge)
+        verdict, reason = judge.bands()
+        return self._result(verdict, judge, reason)
 
     def _one_has_ended(self, difference: Difference, twins: list[Twin], judge: Judge) -> CheckResult:
         """One twin stands at its end and another goes on. Whether that end was a good one is known when it is over."""
         shorter, longer = sorted(judge.pair, key=lambda name: name == difference.only_in)
-        ending_twin = next(
-            (twin for twin in twins if twin.name == shorter), None
-        )  # None: the recording of a first twin
-        if ending_twin is not None:
-            ending_twin.go()
-            outcome = advance([ending_twin], lambda _: False, deadline=time.monotonic() + 30.0)
-            if outcome.kind == "failed":
-                return self._failed(ending_twin, twins, judge)
+        for twin in twins:  # none of this name: it is the recording of a first twin
+            if twin.name == shorter:
+                twin.go()
+                outcome = advance([twin], lambda _: False, deadline=time.monotonic() + 30.0)
+                if outcome.kind == "failed":
+                    return self._failed(twin, twins, judge)
         self.facts += self._facts_of(twins)
         return self._uneven(judge, shorter, longer, twins)
 
     def _uneven(self, judge: Judge, shorter: str, longer: str, twins: list[Twin]) -> CheckResult:
         reason = f"twin {shorter} ended after step {judge.steps}, twin {longer} went on"
+        judge.first = judge.first or Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer)
         for twin in twins:
             twin.kill(status="held")
         return self._result(DIVERGES, judge, Reason("uneven", reason))
 
     def _failed(self, twin: Twin, twins: list[Twin], judge: Judge) -> CheckResult:
         if twin.trouble is not None:
-            kind: ReasonKind = "patch-missing" if twin.trouble.missing_point else "not-instrumented"
-            message = f"Twinrun could not instrument twin {twin.name}: {twin.trouble.message}"
             self.facts.append(Facts(notes=[twin.trouble.hint] if twin.trouble.hint else []))
-            return self._result(UNDECIDED, judge, Reason(kind, message), tail=twin.trouble.traceback)
+            reason = not_instrumented(twin.trouble, f"twin {twin.name}")
+            return self._result(UNDECIDED, judge, reason, tail=twin.trouble.traceback)
         code = twin.process.returncode
         how = ending(code) if code is not None else "ended its steps and did not exit within 30 s"
         at = f" after step {twin.step}" if twin.step else ""
@@ -244,22 +222,12 @@ class Round:
         if missing is not None and reason is None:
             verdict, reason = UNDECIDED, Reason("pin-missing", missing)
         notes += remarks(self.options.pin, known)
-        return CheckResult(
-            program=str(self.options.program),
-            verdict=verdict,
-            reason=reason and reason.message,
-            reason_kind=reason and reason.kind,
-            contract=str(self.options.contract),
+        return judged(str(self.options.program), verdict, reason, judge).replace(
             runs=self.options.runs,
-            steps_compared=judge.steps,
-            first_difference=judge.first if verdict != REPEATS else None,
-            first_bit_difference=judge.first_bits,
-            growth=tuple(judge.growth),
-            also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
             streams=tuple(Stream(d.step, d.tensor) for d in judge.evidence),
             findings=findings,
             controls=msgspec.to_builtins(known.controls, enc_hook=str),
-            varied=self.options.varied,
+            varied=self.options.variations,
             environment=known.environment,
             recordings=tuple(str(self.folder / name) for name in self.names if (self.folder / name).is_dir()),
             notes=tuple(notes),
@@ -267,10 +235,20 @@ class Round:
         )
 
 
-def _only_count(judge: Judge, frames: list[Frame]) -> bool:
-    judge.frames += 1
-    judge.steps = frames[0].step
-    return False
+def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) -> CheckResult:
+    """The result of a comparison, as far as the judge knows it."""
+    return CheckResult(
+        program=program,
+        verdict=verdict,
+        reason=reason and reason.message,
+        reason_kind=reason and reason.kind,
+        contract=str(judge.contract),
+        steps_compared=judge.steps,
+        first_difference=judge.first if verdict != REPEATS else None,
+        first_bit_difference=judge.first_bits,
+        growth=tuple(judge.growth),
+        also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
+    )
 
 
 _NO_END = "the program exited abruptly (os._exit or a crash)"

@@ -17,23 +17,19 @@ from twinrun.launch.folders import new_folder
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.lockstep import advance
 from twinrun.launch.options import Screen
-from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
+from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing, without_refused
 from twinrun.launch.program import Program
-from twinrun.launch.stdin import StdinCopy
-from twinrun.launch.twin_process import Twin, ending
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Interventions, Pin, pin_request, without
-from twinrun.protocol.pin import PinRequest
+from twinrun.launch.twin_process import Twin, ending, not_instrumented
+from twinrun.protocol import Facts, Intervened, Interventions
 from twinrun.recording.frame import Frame
 from twinrun.result import Reason, ReasonKind
-from twinrun.twin.refusal import without_refused
 
 SCHEMA = "twinrun/run/1"
 OnFrame = Callable[[Twin, Frame], None]  # called while the twin stands at a frame, and may ask it for more
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class RunOptions(Intervened):
     program: Program
     steps: int | None = None
     interventions: Interventions = ()
@@ -41,11 +37,7 @@ class RunOptions:
     detail: bool = False
     keep_values: bool = False
     folder: str | None = None
-    audit_until: float | None = None
-
-    @property
-    def pin(self) -> PinRequest | None:
-        return pin_request(self.interventions)
+    audit_until: float | None = None  # audit its datasets and record no events
 
 
 @dataclass(frozen=True)
@@ -84,9 +76,8 @@ def run_once(options: RunOptions, screen: Screen | None = None, on_frame: OnFram
     folder = new_folder("run", options.folder)
     screen = screen or Screen()
     result = _run(options, folder, screen, on_frame)
-    if options.pin is not None and (again := without_refused(options.pin, result.findings)) is not None:
-        notes = [f"went on without op determinism: {finding.message}" for finding in result.findings]
-        interventions = (*without(Pin, options.interventions), Pin(again))
+    if (again := without_refused(options, result.findings)) is not None:
+        interventions, notes = again
         result = _run(replace(options, interventions=interventions), folder / "again", screen, on_frame)
         result.facts.notes[:0] = notes
     return result
@@ -95,17 +86,16 @@ def run_once(options: RunOptions, screen: Screen | None = None, on_frame: OnFram
 def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | None) -> RunResult:
     started = time.monotonic()
     twin = Twin(
-        "A", options.program, folder / "A", stdin=StdinCopy.shared(), setup=setup_for(1, options.interventions),
+        "A", options.program, folder / "A", setup_for(1, options.interventions),
         lockstep=on_frame is not None, steps=options.steps, detail=options.detail, keep_values=options.keep_values,
-        audit_until=options.audit_until,
+        events=options.audit_until is None, audit_until=options.audit_until,
     )  # fmt: skip
     judge = Judge(BITWISE, [twin])
 
     def look(frames: list[Frame]) -> bool:
-        judge.frames, judge.steps = judge.frames + 1, frames[0].step
         if on_frame is not None:
             on_frame(twin, frames[0])
-        return False
+        return judge.count(frames)
 
     try:
         screen.twins([twin])
@@ -115,9 +105,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
     finally:
         twin.kill()
         screen.close()
-    tail = twin.tail() if reason else None
-    if twin.trouble is not None and twin.trouble.traceback:
-        tail = twin.trouble.traceback
+    tail = (twin.trouble and twin.trouble.traceback) or (twin.tail() if reason else None)
     facts = twin.end.facts if twin.end is not None else Facts()
     facts.notes += remarks(options.pin, facts)
     missing = strictly_missing(options.pin, facts)
@@ -132,8 +120,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
 
 def _ending(twin: Twin, kind: str, options: RunOptions, frames: int) -> tuple[int, Reason | None]:
     if twin.trouble is not None:
-        why: ReasonKind = "patch-missing" if twin.trouble.missing_point else "not-instrumented"
-        return 2, Reason(why, f"Twinrun could not instrument the run: {twin.trouble.message}")
+        return 2, not_instrumented(twin.trouble, "the run")
     if kind == "timeout":
         return 2, Reason("timeout", f"no end within {options.timeout:g} s: at step {twin.step}")
     code = twin.wait(timeout=30.0)

@@ -6,28 +6,23 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from twinrun.launch.round import Round
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Interventions, Stress
+from twinrun.protocol import Facts, SecondLook, Stress
 from twinrun.protocol.registry import frameworks, sources
-from twinrun.protocol.source import SecondLook
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Conditions
 
-# Exceptions that speak of a file, a port, a device, memory, or a file half written, with all that derive from them
+# Exceptions about a file, a port, a device, memory, or a file half written, with all that derive from them
 # (FileExistsError, BlockingIOError, …). Frameworks add their own.
 _RESOURCE_ERRORS = {"OSError", "MemoryError", "EOFError", "BadZipFile", "UnpicklingError", "JSONDecodeError"}
 _RESOURCE_TEXT = re.compile(
     r"no such file|not[ _]found|not exist|already exists|in use|locked|truncated|corrupt", re.IGNORECASE
 )
 _STEPS = 100  # enough to see whether the time of day reaches training
-_PATIENCE = (
-    60.0  # seconds, beside three times what the round before took: a program may wait for a moved clock
-)
+# Seconds, beside three times what the round before took: a program may wait for a moved clock.
+_PATIENCE = 60.0
 
 
 def one_after_the_other(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
@@ -84,44 +79,26 @@ def _names(paths: list[str]) -> str:
     return ", ".join(Path(path).name for path in paths[:3]) + more
 
 
-@dataclass(frozen=True)
-class StressRun:
-    """One more round for twins that agree, and why."""
-
-    looks: tuple[SecondLook, ...]
-
-    @property
-    def interventions(self) -> Interventions:
-        return tuple(look.intervention for look in self.looks)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return tuple(f"{look.why}: checked once more {look.how}" for look in self.looks)
-
-
 def stress_run(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
     """Where something may race, or the time of day is read, the twins run once more: with CPU affinity shuffled in one
     twin, and with the clock of one twin moved."""
-    if result.verdict != REPEATS:
+    looks = list(_wanted_looks(last)) if result.verdict == REPEATS else []
+    if not looks:
         return last, result
-    run = StressRun(tuple(_wanted_looks(last)))
-    if not run.looks:
-        return last, result
-    options = last.options
-    steps = options.steps
-    if Stress() not in run.interventions:
-        steps = min(options.steps or _STEPS, _STEPS)
-    began = time.monotonic()
-    interventions = (*options.interventions, *run.interventions)
-    again = last.again("stress", timeout=_patience(last), interventions=interventions, steps=steps)
+    options, added = last.options, tuple(look.intervention for look in looks)
+    steps = options.steps if Stress() in added else min(options.steps or _STEPS, _STEPS)
+    again = last.again(
+        "stress", timeout=_patience(last), interventions=(*options.interventions, *added), steps=steps
+    )
     found = again.run()
-    notes = run.notes
+    notes = (*result.notes, *(f"{look.why}: checked once more {look.how}" for look in looks))
     if found.verdict == DIVERGES:
-        conditions = Conditions(result.conditions.sequential, again.options.stressed, again.options.varied)
-        return again, found.replace(conditions=conditions, notes=(*result.notes, *notes, *found.notes))
+        options = again.options
+        conditions = Conditions(result.conditions.sequential, options.stressed, options.variations)
+        return again, found.replace(conditions=conditions, notes=(*notes, *found.notes))
     if found.verdict == UNDECIDED:
-        notes += (f"that gave no answer after {time.monotonic() - began:.0f} s: {found.reason}",)
-    return last, result.replace(notes=(*result.notes, *notes))
+        notes = (*notes, f"that gave no answer after {again.seconds:.0f} s: {found.reason}")
+    return last, result.replace(notes=notes)
 
 
 def _wanted_looks(last: Round) -> Iterable[SecondLook]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import time
@@ -12,6 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
+from twinrun.comparison.verdict import Reason, ReasonKind
 from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotWrite
 from twinrun.launch.interventions import Setup
@@ -19,17 +23,7 @@ from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.protocol import channel as wire
 from twinrun.protocol.facts import Facts
-from twinrun.protocol.messages import (
-    Answer,
-    AskDump,
-    AskFacts,
-    Dumped,
-    End,
-    FactsAnswer,
-    NoAnswer,
-    Question,
-    Trouble,
-)
+from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
 from twinrun.protocol.registry import frameworks
 from twinrun.protocol.spec import Spec
 from twinrun.recording.dump import Key
@@ -41,16 +35,7 @@ from twinrun.twin.reexec import entrance
 class Twin:
     """Started at once; `frames` fills as it is pumped; always `kill`ed in the end."""
 
-    def __init__(
-        self,
-        name: str,
-        program: Program,
-        folder: Path,
-        *,
-        stdin: StdinCopy | None = None,
-        setup: Setup | None = None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, name: str, program: Program, folder: Path, setup: Setup, **settings: Any) -> None:
         """`settings` are fields of the Spec."""
         self.name = name
         self.folder = folder
@@ -61,7 +46,6 @@ class Twin:
         self.trouble: Trouble | None = None
         self.end: End | None = None
         self.closed = False
-        setup = setup or Setup()
         self.channel, theirs = wire.pair()
         lifeline, self._lifeline = os.pipe()
         spec = Spec(
@@ -69,6 +53,8 @@ class Twin:
             pythonpath=os.environ.get("PYTHONPATH"), interventions=setup.interventions, varied=setup.varied, **settings,
         )  # fmt: skip
         self._waits = spec.lockstep
+        # Not for an audit, which may run in a shell loop that reads its list from there.
+        stdin = StdinCopy.shared() if spec.audit_until is None else None
         spec_file = folder / "spec.json"
         try:
             folder.mkdir(parents=True)
@@ -145,13 +131,13 @@ class Twin:
         return Path(answer.file) if isinstance(answer, Dumped) else None
 
     def facts(self) -> Facts:
-        """What the twin knows of itself: as it said at its end, or as it says when asked."""
+        """What the twin knows of itself: as reported at its end, or now."""
         if self.end is not None:
             return self.end.facts
         if self.ended:
             return Facts(step=self.step)
         answer = self.ask(AskFacts())
-        return answer.facts if isinstance(answer, FactsAnswer) else Facts(step=self.step)
+        return answer if isinstance(answer, Facts) else Facts(step=self.step)
 
     # ending
 
@@ -161,8 +147,6 @@ class Twin:
         return self.closed or (self.process.poll() is not None and not self._readable())
 
     def _readable(self) -> bool:
-        import select
-
         return not self.closed and bool(select.select([self.channel], [], [], 0)[0])
 
     def wait(self, timeout: float) -> int | None:
@@ -185,7 +169,7 @@ class Twin:
             (self.folder / "spec.json").unlink()
             manifest = read_manifest(self.folder)
             status = status if manifest.status == "running" and status else manifest.status
-            manifest.but(exit_code=code, status=status).write(self.folder)
+            replace(manifest, exit_code=code, status=status).write(self.folder)
 
     def tail(self, lines: int = 15) -> str:
         """The end of what the program printed: its errors first of all."""
@@ -199,14 +183,17 @@ class Twin:
         return ""
 
 
+def not_instrumented(trouble: Trouble, what: str) -> Reason:
+    kind: ReasonKind = "patch-missing" if trouble.missing_point else "not-instrumented"
+    return Reason(kind, f"Twinrun could not instrument {what}: {trouble.message}")
+
+
 def ending(code: int) -> str:
     """How a process ended, in words."""
     if code >= 0:
         return f"ended with exit code {code}"
-    try:
-        return f"was ended by signal {-code} ({signal.Signals(-code).name})"
-    except ValueError:
-        return f"was ended by signal {-code}"
+    known = -code in signal.valid_signals()
+    return f"was ended by signal {-code}" + (f" ({signal.Signals(-code).name})" if known else "")
 
 
 def _environment(spec_file: Path, extra: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ Python object, which the graph never sees. What is built inside a traced functio
 
 from __future__ import annotations
 
-import inspect
+import contextlib
 import os
 import sys
 import traceback
@@ -14,13 +14,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from twinrun.twin.callers import is_users
+from twinrun.pipelines.lifted_graph import remember
+from twinrun.protocol.point import Point
+from twinrun.twin import callers
+from twinrun.twin.session import current
 
-__all__ = ["Site", "is_users"]
-
+TESTED_ON = "TensorFlow 2.18 to 2.21"
+GENERATED = "__autograph_generated_file"  # holds AutoGraph's copy of a function of the user's
 _SITE = "_twinrun_site"
 _WRAPPERS = {"__init__", "error_handler", "new_func", "noted", "op_dispatch_handler", "wrapper", "<lambda>"}
-_original: Any = None
+_noting = False
 
 
 @dataclass(frozen=True)
@@ -41,40 +44,44 @@ def shown_file(file: str) -> str:
     return file.removeprefix(here)
 
 
+def is_users(file: str) -> bool:
+    return GENERATED not in file and callers.is_users(file)
+
+
 def note_sites() -> None:
-    """From now on every dataset object remembers the line that built it. Calling it again does nothing.
-
-    All dataset classes pass through one constructor, which is patched. The patch reads the stack and sets one
-    Python attribute; it creates no op and takes no seed.
-    """
-    global _original
-    if _original is not None:
-        return
-    from tensorflow.python.data.ops import dataset_ops
-
-    from twinrun.pipelines.lifted_graph import remember
-
-    original = dataset_ops.DatasetV2.__init__
-
-    def noted(self: Any, variant_tensor: Any) -> None:
-        original(self, variant_tensor)
-        remember(self)
-        site = calling_site()
-        if site is not None:
-            setattr(self, _SITE, site)
-
-    dataset_ops.DatasetV2.__init__ = noted
-    _original = original
+    """From now on every dataset object remembers the line that built it. Calling it again does nothing."""
+    global _noting
+    _noting = True
+    current().patches.install("pipelines", [CONSTRUCTOR])
 
 
 def forget_sites() -> None:
     """Undo `note_sites`. Datasets built in between keep their sites."""
-    global _original
-    if _original is not None:
-        from tensorflow.python.data.ops import dataset_ops
+    global _noting
+    _noting = False
 
-        dataset_ops.DatasetV2.__init__ = _original
-        _original = None
+
+def _noted(session: Any, original: Any) -> Any:
+    """Reads the stack and sets one Python attribute; creates no op and takes no seed."""
+
+    def noted(self: Any, variant_tensor: Any) -> None:
+        original(self, variant_tensor)
+        if _noting:
+            with contextlib.suppress(Exception):  # then the line is not known; the program goes on
+                remember(self)
+                setattr(self, _SITE, calling_site())
+
+    return noted
+
+
+CONSTRUCTOR = Point(
+    "tensorflow.python.data.ops.dataset_ops:DatasetV2.__init__",
+    _noted,
+    "all dataset classes pass through it: the line that builds one is known only then",
+    ("audit",),
+    TESTED_ON,
+    after="tensorflow",
+)
 
 
 def calling_site() -> Site | None:
@@ -106,15 +113,3 @@ def _nearest(frames: Iterable[tuple[str, int, str]]) -> Site | None:
 def dataset_site(dataset: Any) -> Site | None:
     """The line that built this dataset object, if it was noted."""
     return getattr(dataset, _SITE, None)
-
-
-def callable_site(function: Any) -> Site | None:
-    """Where a Python function, method, lambda, partial or callable object is written, if it is the user's."""
-    function = getattr(function, "func", function)  # functools.partial
-    function = getattr(function, "__func__", function)
-    if not hasattr(function, "__code__"):
-        function = inspect.getattr_static(type(function), "__call__", None)
-    code = getattr(function, "__code__", None)
-    if code is None or not is_users(code.co_filename):
-        return None
-    return Site(code.co_filename, code.co_firstlineno, code.co_name)

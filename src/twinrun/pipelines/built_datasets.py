@@ -7,24 +7,25 @@ iterates, and takes no seed.
 from __future__ import annotations
 
 import contextlib
-import functools
+import inspect
 import weakref
-from collections.abc import Callable
 from dataclasses import replace
-from types import GeneratorType, ModuleType
+from types import GeneratorType
 from typing import Any
-
-import wrapt
 
 from twinrun.errors import TwinrunError
 from twinrun.findings.finding import Finding
+from twinrun.pipelines.audit_report import DataAudit
 from twinrun.pipelines.autograph import unconverted
-from twinrun.pipelines.build_sites import Site, calling_site, note_sites
-from twinrun.pipelines.data_audit import DataAudit, audit_dataset
-from twinrun.pipelines.keras_inputs import as_fit_shuffle, audit_keras_input
+from twinrun.pipelines.build_sites import CONSTRUCTOR, TESTED_ON, Site, calling_site, note_sites
+from twinrun.pipelines.data_audit import as_fit_shuffle, audit_dataset
+from twinrun.pipelines.keras_inputs import audit_keras_input, is_a
 from twinrun.pipelines.lifted_graph import unwrapped
+from twinrun.protocol.point import Point, Wrap
+from twinrun.twin.session import current
 
-_MARK = "__twinrun_original__"
+_OWNER = "pipelines"
+_OPTIONS = ("shuffle", "workers", "use_multiprocessing")  # of `fit`
 
 
 class DatasetRecorder:
@@ -36,18 +37,31 @@ class DatasetRecorder:
         self._seen: dict[int, Any] = {}
         self._known: set[tuple[Any, ...]] = set()
 
+    def see(self, argument: str, call: inspect.BoundArguments) -> None:
+        """A function of TensorFlow or Keras is about to be called with an input as this argument."""
+        call.apply_defaults()
+        given = call.arguments[argument]
+        if argument == "x":
+            self.keras_input(
+                given, {name: call.arguments[name] for name in _OPTIONS if name in call.arguments}
+            )
+        else:
+            self.dataset(given)
+
+    def fail(self, problem: Exception) -> None:
+        kind = "" if isinstance(problem, TwinrunError) else f"{type(problem).__name__}: "
+        self.failures.append(f"{kind}{problem}")
+
     def dataset(self, dataset: Any) -> None:
         """A dataset is about to be iterated."""
         if hasattr(dataset, "_variant_tensor") and self._is_new(unwrapped(dataset)):
-            self._add(lambda: as_fit_shuffle(audit_dataset(dataset)))
+            self._add(as_fit_shuffle(audit_dataset(dataset)))
 
-    def keras_input(self, data: Any, **options: Any) -> None:
+    def keras_input(self, data: Any, options: dict[str, Any]) -> None:
         """`fit` got something with these options. Arrays are not of interest here: Keras makes datasets of them."""
-        names = {parent.__name__ for parent in type(data).__mro__}
-        is_loader = isinstance(data, GeneratorType) or bool(names & {"PyDataset", "Sequence"})
+        is_loader = isinstance(data, GeneratorType) or is_a(data, "PyDataset", "Sequence")
         if is_loader and self._is_new(data):
-            site = calling_site()
-            self._add(lambda: _placed(audit_keras_input(data, **options), site))
+            self._add(_placed(audit_keras_input(data, **options), calling_site()))
 
     def _is_new(self, data: Any) -> bool:
         key = id(data)
@@ -57,13 +71,7 @@ class DatasetRecorder:
             self._seen[key] = weakref.ref(data, lambda _: self._seen.pop(key, None))
         return True
 
-    def _add(self, audit: Callable[[], DataAudit]) -> None:
-        try:
-            found = audit()
-        except Exception as problem:  # the program goes on: what cannot be read is reported
-            kind = "" if isinstance(problem, TwinrunError) else f"{type(problem).__name__}: "
-            self.failures.append(f"{kind}{problem}")
-            return
+    def _add(self, found: DataAudit) -> None:
         shape = tuple((stage.kind, str(stage.site), stage.order, stage.randomness) for stage in found.stages)
         if shape not in self._known:  # the same lines building the same stages again, once per epoch say
             self._known.add(shape)
@@ -77,10 +85,16 @@ class DatasetRecorder:
             for stage in audit.stages
             if "unknown" in (stage.order, stage.randomness)
         ]
+        missing = [
+            f"the audit may miss something: {row.why} ({row.reason})"
+            for row in current().patches.rows()
+            if row.owner == _OWNER and row.status == "missing"
+        ]
+        failures = [f"an input could not be audited: {one}" for one in dict.fromkeys(self.failures)]
         return {
             "findings": [one.as_json() for audit in self.audits for one in audit.findings],
             "unknown": list(dict.fromkeys(unknown)),
-            "failures": [f"an input could not be audited: {one}" for one in dict.fromkeys(self.failures)],
+            "failures": missing + failures,
         }
 
 
@@ -95,10 +109,7 @@ def _placed(audit: DataAudit, site: Site | None) -> DataAudit:
     return replace(audit, findings=tuple(map(placed, audit.findings)))
 
 
-# -- the patches ---------------------------------------------------------------------------------------------
-
 _recorder: DatasetRecorder | None = None
-_undo: list[Callable[[], None]] = []
 
 
 def record_datasets() -> DatasetRecorder:
@@ -107,60 +118,55 @@ def record_datasets() -> DatasetRecorder:
     if _recorder is None:
         note_sites()
         _recorder = DatasetRecorder()
-        for module, owner, method, see in _POINTS:
-            wrapt.register_post_import_hook(functools.partial(_patch, owner, method, see), module)
+        current().patches.install(_OWNER, POINTS)
     return _recorder
 
 
 def stop_recording() -> None:
     """Undo `record_datasets`."""
     global _recorder
-    while _undo:
-        _undo.pop()()
     _recorder = None
 
 
-def _patch(owner_name: str | None, name: str, see: Callable[..., None], module: ModuleType) -> None:
-    """Show the recorder what a function is called with, before it runs."""
-    owner: Any = module if owner_name is None else getattr(module, owner_name)
-    original = vars(owner)[name]
-    if _recorder is None or hasattr(original, _MARK):
-        return
+def _before(argument: str) -> Wrap:
+    """Show the recorder one argument of a function, and the options of `fit` beside it, before the function runs."""
 
-    @functools.wraps(original)
-    def recorded(*arguments: Any, **named: Any) -> Any:
-        if _recorder is not None:
-            see(_recorder, *arguments, **named)
-        return original(*arguments, **named)
+    def wrap(session: Any, original: Any) -> Any:
+        signature = inspect.signature(original)
 
-    setattr(recorded, _MARK, original)
-    setattr(owner, name, unconverted(recorded))
-    _undo.append(lambda: setattr(owner, name, original))
+        @unconverted
+        def recorded(*arguments: Any, **named: Any) -> Any:
+            if _recorder is not None:
+                try:
+                    _recorder.see(argument, signature.bind(*arguments, **named))
+                except Exception as problem:  # the program goes on: what cannot be read is reported
+                    _recorder.fail(problem)
+            return original(*arguments, **named)
 
+        return recorded
 
-def _see_dataset(recorder: DatasetRecorder, dataset: Any, *rest: Any, **named: Any) -> None:
-    recorder.dataset(dataset)
+    return wrap
 
 
-def _see_iterator(recorder: DatasetRecorder, _: Any, dataset: Any = None, *rest: Any, **named: Any) -> None:
-    recorder.dataset(dataset)
+_OPS = "tensorflow.python.data.ops"
+_KERAS = "keras.src.trainers.data_adapters"
+_TESTED_ON = {"tensorflow": TESTED_ON, "keras": "Keras 3.8 to 3.15", "tf_keras": "tf_keras 2.18 to 2.21"}
+# Where inputs pass on their way into a training loop: the argument that holds them, and why there.
+_PLACES = {
+    f"{_OPS}.iterator_ops:OwnedIterator._create_iterator": ("dataset", "a loop makes an iterator"),
+    f"{_OPS}.multi_device_iterator_ops:OwnedMultiDeviceIterator.__init__": (
+        "dataset",
+        "a strategy makes one",
+    ),
+    f"{_OPS}.dataset_ops:DatasetV2.reduce": ("self", "AutoGraph reduces a dataset in place of a loop"),
+    f"{_KERAS}:get_data_adapter": ("x", "fit passes its input through here"),
+    "tf_keras.src.engine.data_adapter:DataHandler.__init__": ("x", "fit passes its input through here"),
+}
 
 
-def _see_adapter(recorder: DatasetRecorder, x: Any, *rest: Any, **named: Any) -> None:
-    recorder.keras_input(x, shuffle=named.get("shuffle", rest[4] if len(rest) > 4 else False))
+def _point(place: str, argument: str, reason: str) -> Point:
+    package = place.partition(".")[0]
+    return Point(place, _before(argument), reason, ("audit",), _TESTED_ON[package], after=package)
 
 
-def _see_handler(recorder: DatasetRecorder, _: Any, x: Any, *rest: Any, **named: Any) -> None:
-    names = ("shuffle", "workers", "use_multiprocessing")
-    recorder.keras_input(x, **{name: named[name] for name in names if name in named})
-
-
-_DATA_OPS = "tensorflow.python.data.ops"
-_POINTS: tuple[tuple[str, str | None, str, Callable[..., None]], ...] = (
-    (f"{_DATA_OPS}.iterator_ops", "OwnedIterator", "_create_iterator", _see_iterator),
-    (f"{_DATA_OPS}.multi_device_iterator_ops", "OwnedMultiDeviceIterator", "__init__", _see_iterator),
-    # A loop over a dataset inside a tf.function makes no iterator: AutoGraph reduces the dataset.
-    (f"{_DATA_OPS}.dataset_ops", "DatasetV2", "reduce", _see_dataset),
-    ("keras.src.trainers.data_adapters", None, "get_data_adapter", _see_adapter),
-    ("tf_keras.src.engine.data_adapter", "DataHandler", "__init__", _see_handler),
-)
+POINTS = (CONSTRUCTOR, *(_point(place, *rest) for place, rest in _PLACES.items()))

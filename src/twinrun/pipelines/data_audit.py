@@ -6,30 +6,17 @@ never guessed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
+from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
-from twinrun.pipelines.audit_tables import as_html, as_text
+from twinrun.pipelines.audit_report import DataAudit
 from twinrun.pipelines.autograph import unconverted
 from twinrun.pipelines.classify_stages import Conditions, classified
+from twinrun.pipelines.keras_inputs import audit_keras_input, is_a
 from twinrun.pipelines.pipeline_rules import findings_of
-from twinrun.pipelines.pipeline_stages import Stages, read
-
-
-@dataclass(frozen=True)
-class DataAudit:
-    """What was found in one input: its stages, sources first, and findings. `str()` gives a table."""
-
-    stages: Stages
-    findings: tuple[Finding, ...]
-    subject: str = "dataset"
-
-    def __str__(self) -> str:
-        return as_text(self.subject, self.stages, self.findings)
-
-    def _repr_html_(self) -> str:
-        return as_html(self.subject, self.stages, self.findings)
+from twinrun.pipelines.pipeline_stages import read
 
 
 @unconverted
@@ -51,8 +38,8 @@ def audit(
 
     if isinstance(data, dataset_ops.DatasetV2):
         return audit_dataset(data, resumes=resumes)
-    from twinrun.pipelines.keras_inputs import audit_keras_input
-
+    if _is_arrays(data):
+        return _audit_arrays(data, shuffle is not False)
     return audit_keras_input(data, shuffle=shuffle, workers=workers, use_multiprocessing=use_multiprocessing)
 
 
@@ -63,3 +50,33 @@ def audit_dataset(dataset: Any, *, resumes: bool = False) -> DataAudit:
     conditions = Conditions.now(dataset, resumes=resumes)
     stages = classified(pipeline, conditions)
     return DataAudit(stages, findings_of(stages, pipeline, conditions))
+
+
+def _is_arrays(data: Any) -> bool:
+    if isinstance(data, (dict, tuple, list)):
+        members = data.values() if isinstance(data, dict) else data
+        return bool(data) and all(_is_arrays(value) for value in members)
+    has_code = callable(data) or is_a(data, "PyDataset", "Sequence")
+    return hasattr(data, "shape") and hasattr(data, "dtype") and not has_code
+
+
+def _audit_arrays(data: Any, shuffle: bool) -> DataAudit:
+    """Keras makes a tf.data pipeline of arrays: that is what is audited."""
+    from keras.src.trainers import data_adapters
+
+    packed = data if isinstance(data, tuple) else (data,)
+    dataset = data_adapters.get_data_adapter(*packed[:3], batch_size=32, shuffle=shuffle).get_tf_dataset()
+    return replace(as_fit_shuffle(audit_dataset(dataset)), subject=f"arrays, fit(shuffle={shuffle})")
+
+
+def as_fit_shuffle(audit: DataAudit) -> DataAudit:
+    """The tf.random.shuffle that Keras writes for fit(shuffle=True) is reported as the user's shuffle."""
+    return replace(audit, findings=tuple(map(_as_fit_shuffle, audit.findings)))
+
+
+def _as_fit_shuffle(one: Finding) -> Finding:
+    if one.code != "TW104" or not one.message.startswith("RandomShuffle"):
+        return one
+    message = "fit(shuffle=True) shuffles the arrays, and TensorFlow's global seed is not set"
+    fix = "keras.utils.set_random_seed(42) before fit()"
+    return finding("TW201", message, file=one.file, line=one.line, evidence=one.evidence, fix=fix)

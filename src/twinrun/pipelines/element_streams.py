@@ -2,29 +2,52 @@
 
 `element_rng(index)` is the way to ask for it. Code that draws from NumPy's or Python's global streams gets the
 element's stream there too: the functions of those modules are redirected, and the redirection acts only in a thread
-that is working on an element.
+that is working on an element. It goes around whatever stands in their place, the event log's wrappers included, so it
+is not part of the patch table, where each function is replaced once.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 import random
 import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import xxhash
 
 from twinrun.errors import TwinrunError
+from twinrun.protocol.point import Point
+from twinrun.twin.patch_table import replace
+from twinrun.twin.session import Session, current
+
+
+class _Element:
+    """What a thread is working on: the element's key, and the streams made from it."""
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+
+    @functools.cached_property
+    def numpy(self) -> np.random.RandomState:
+        seed = np.frombuffer(_digest(f"numpy/{self.key}").to_bytes(16, "big"), np.uint32)
+        return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed.tolist())))
+
+    @functools.cached_property
+    def python(self) -> random.Random:
+        return random.Random(_digest(f"python/{self.key}"))
+
+    def default_rng(self, seed: Any = None) -> Any:
+        """Without a seed: the element's own generator."""
+        original = _redirected[(np.random, "default_rng")]
+        return _generator(f"rng/{self.key}") if seed is None else original(seed)
 
 
 class _Working(threading.local):
-    """What this thread is working on: the element's key, and the streams made from it."""
-
-    key: int | None = None
-    numpy: np.random.RandomState | None = None
-    python: random.Random | None = None
+    element: _Element | None = None
 
 
 _working = _Working()
@@ -39,13 +62,14 @@ def element_rng(index: Any = None, *, seed: int | None = None, epoch: int = 0) -
     element, and `index` is only needed for several generators in one call. Elsewhere (in a PyDataset's
     `__getitem__`, say) give it a `seed`, the `epoch` and the `index`.
     """
-    key = _working.key
-    if key is None and seed is None:
+    element = _working.element
+    if element is None and seed is None:
         raise TwinrunError(
             "element_rng has no pipeline to take its seed from",
             hint="pass the dataset to twinrun.repeatable, or write element_rng(index, seed=42, epoch=epoch)",
         )
-    return _generator(repr((key, seed, epoch if key is None else 0, None if index is None else int(index))))
+    key, epoch = (None, epoch) if element is None else (element.key, 0)
+    return _generator(repr((key, seed, epoch, None if index is None else int(index))))
 
 
 def for_each_element(function: Callable[..., Any], *, counting: bool = False) -> Callable[..., Any]:
@@ -62,12 +86,11 @@ def for_each_element(function: Callable[..., Any], *, counting: bool = False) ->
             iteration = (number, *(np.asarray(argument).tobytes() for argument in arguments))
             counts[iteration] = counts.get(iteration, -1) + 1
             number = xxhash.xxh3_64_intdigest(f"{number}/{counts[iteration]}".encode())
-        before = _working.key, _working.numpy, _working.python
-        _working.key, _working.numpy, _working.python = number, None, None
+        before, _working.element = _working.element, _Element(number)
         try:
             return function(*arguments)
         finally:
-            _working.key, _working.numpy, _working.python = before
+            _working.element = before
 
     in_element.__twinrun_element__ = True  # type: ignore[attr-defined]
     return in_element
@@ -78,16 +101,16 @@ def redirect_global_streams() -> None:
     with _lock:
         if _redirected:
             return
-        for module, stream, make in (
-            (np.random, np.random.RandomState, _numpy_stream),
-            (random, random.Random, _python_stream),
+        for module, stream, attribute in (
+            (np.random, np.random.RandomState, "numpy"),
+            (random, random.Random, "python"),
         ):
             # By name, not by what they are bound to: the event log of draws may have wrapped them.
             for name, value in list(vars(module).items()):
                 public = hasattr(stream, name) and not name.startswith("_")
                 if public and callable(value) and not isinstance(value, type):
-                    _redirect(module, name, _method_of(make, name))
-        _redirect(np.random, "default_rng", functools.partial(_default_rng, np.random.default_rng))
+                    _redirect(module, name, f"{attribute}.{name}")
+        _redirect(np.random, "default_rng", "default_rng")
 
 
 def restore_global_streams() -> None:
@@ -98,49 +121,23 @@ def restore_global_streams() -> None:
         _redirected.clear()
 
 
-def _redirect(module: Any, name: str, in_element: Callable[..., Any]) -> None:
-    """Call `in_element` in place of a module's function while this thread works on an element."""
-    original = getattr(module, name)
+def _redirect(module: ModuleType, name: str, path: str) -> None:
+    """While this thread works on an element, what `path` leads to from there is called in place of a module's function."""
+    of = operator.attrgetter(path)
 
-    @functools.wraps(original)
-    def redirected(*arguments: Any, **named: Any) -> Any:
-        return (original if _working.key is None else in_element)(*arguments, **named)
+    def wrap(session: Session, original: Any) -> Any:
+        def redirected(*arguments: Any, **named: Any) -> Any:
+            element = _working.element
+            return (original if element is None else of(element))(*arguments, **named)
 
-    redirected.__redirected__ = original  # type: ignore[attr-defined]
-    del redirected.__wrapped__  # it is not the same function: nobody should look through it
-    _redirected[(module, name)] = original
-    setattr(module, name, redirected)
+        return redirected
 
-
-def _method_of(stream: Callable[[], Any], name: str) -> Callable[..., Any]:
-    """A method of the element's stream, which is made when it is first called."""
-
-    def method(*arguments: Any, **named: Any) -> Any:
-        return getattr(stream(), name)(*arguments, **named)
-
-    return method
-
-
-def _default_rng(original: Callable[..., Any], seed: Any = None) -> Any:
-    """Without a seed: the element's own generator."""
-    return _generator(f"rng/{_working.key}") if seed is None else original(seed)
+    point = Point(f"{module.__name__}:{name}", wrap, "an element draws from its own stream", ("pin",))
+    _redirected[(module, name)], _ = replace(point, current())
 
 
 def _generator(name: str) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=_digest(name)))
-
-
-def _numpy_stream() -> np.random.RandomState:
-    if _working.numpy is None:
-        seed = np.frombuffer(_digest(f"numpy/{_working.key}").to_bytes(16, "big"), np.uint32)
-        _working.numpy = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed.tolist())))
-    return _working.numpy
-
-
-def _python_stream() -> random.Random:
-    if _working.python is None:
-        _working.python = random.Random(_digest(f"python/{_working.key}"))
-    return _working.python
 
 
 def _digest(name: str) -> int:

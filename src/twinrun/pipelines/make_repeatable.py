@@ -13,6 +13,7 @@ from twinrun.errors import UsageError
 from twinrun.pipelines.autograph import unconverted
 from twinrun.pipelines.classify_stages import Conditions, classified
 from twinrun.pipelines.data_audit import audit_dataset
+from twinrun.pipelines.graph_walk import walk
 from twinrun.pipelines.listing_order import files_in_listing_order
 from twinrun.pipelines.pipeline_stages import Stage, read
 from twinrun.pipelines.rewrite_outcome import CannotRewrite, Change
@@ -102,22 +103,15 @@ def set_epoch(dataset: Any, epoch: int) -> None:
     """Set the epoch of the next iteration. Not needed where every iteration is one epoch after the last."""
     made = made_by_us(dataset)
     if made is None:
-        raise UsageError(
-            "this dataset was not made by twinrun.repeatable", hint="ds = twinrun.repeatable(ds, seed=42)"
-        )
+        hint = "ds = twinrun.repeatable(ds, seed=42)"
+        raise UsageError("this dataset was not made by twinrun.repeatable", hint=hint)
     made.epoch.assign(epoch)
 
 
 def made_by_us(dataset: Any) -> Made | None:
     """What `repeatable` attached to a dataset, or to one that it was made from. None for others."""
-    waiting = [dataset]
-    while waiting:
-        one = waiting.pop()
-        found = getattr(one, _MADE, None)
-        if isinstance(found, Made):
-            return found
-        waiting += one._inputs()
-    return None
+    found = (getattr(one, _MADE, None) for one in walk(dataset, lambda one: one._inputs()))
+    return next((made for made in found if made is not None), None)
 
 
 def _check(dataset: Any, seed: int, start_epoch: int, skip: int) -> None:

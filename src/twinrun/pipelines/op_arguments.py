@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from twinrun.pipelines.graph_walk import walk
 from twinrun.pipelines.random_ops import is_stateless_draw
 
 # Inside a function TensorFlow makes a seed by comparing and selecting constants.
@@ -82,16 +83,12 @@ def past_identities(op: Any) -> Any:
 
 def is_drawn_by_key(tensor: Any) -> bool:
     """Whether a value comes from a stateless draw: computed, and the same in every run."""
-    waiting, seen = [tensor], set()
-    while waiting:
-        found = _outside(waiting.pop())
-        if not hasattr(found, "graph") or found.op.name in seen:
-            continue
-        if is_stateless_draw(found.op.type):
-            return True
-        seen.add(found.op.name)
-        waiting += found.op.inputs
-    return False
+
+    def before(one: Any) -> list[Any]:
+        return [_outside(each) for each in one.op.inputs] if hasattr(one, "graph") else []
+
+    found = walk(_outside(tensor), before, key=lambda one: getattr(one, "name", None))
+    return any(hasattr(one, "graph") and is_stateless_draw(one.op.type) for one in found)
 
 
 def _static(tensor: Any) -> Any:

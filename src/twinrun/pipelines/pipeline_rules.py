@@ -10,6 +10,7 @@ from twinrun.findings.finding import Finding
 from twinrun.pipelines.build_sites import Site
 from twinrun.pipelines.classify_stages import Conditions, host_randomness
 from twinrun.pipelines.dataset_kinds import CACHES, RANDOM_SOURCES, SHUFFLES
+from twinrun.pipelines.graph_walk import walk
 from twinrun.pipelines.listing_order import files_in_listing_order
 from twinrun.pipelines.pipeline_stages import Pipeline, Stage, Stages
 from twinrun.pipelines.python_draws import drawn_from
@@ -89,13 +90,8 @@ def _shuffles(stage: Stage, stages: Stages, conditions: Conditions) -> Iterator[
 
 def _feeds_choice(source: Stage, stages: Stages) -> bool:
     """Whether a stage feeds, further on, one that chooses among datasets."""
-    reached = {source.number}
-    for stage in stages:
-        if reached & set(stage.inputs):
-            reached.add(stage.number)
-            if stage.op == "DirectedInterleaveDataset":
-                return True
-    return False
+    fed = walk(source, lambda one: [stage for stage in stages if one.number in stage.inputs])
+    return any(stage.op == "DirectedInterleaveDataset" for stage in fed)
 
 
 def _order(stage: Stage) -> Iterator[Finding]:
@@ -229,15 +225,13 @@ def _cached_draws(stage: Stage, stages: Stages) -> Iterator[Finding]:
 
 def _upstream(stage: Stage, stages: Stages) -> list[Stage]:
     """All stages that feed this one, up to earlier caches, the insides of their functions included."""
-    by_number = {one.number: one for one in stages}
-    found: set[str] = set()
-    waiting = list(stage.inputs)
-    while waiting:
-        one = by_number.get(waiting.pop())
-        if one is None or one.number in found or one.op in CACHES:
-            continue
-        found.add(one.number)
-        waiting += [*one.inputs, *(inner.number for inner in stages if inner.inside == one.number)]
+
+    def feeding(one: Stage) -> list[Stage]:
+        if one.op in CACHES and one is not stage:
+            return []
+        return [each for each in stages if each.number in one.inputs or each.inside == one.number]
+
+    found = {one.number for one in walk(stage, feeding)}
     return [one for one in stages if one.number in found]
 
 

@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from twinrun.pipelines import op_arguments, stage_functions
-from twinrun.pipelines.build_sites import Site, callable_site, dataset_site, op_site
+from twinrun.pipelines.build_sites import Site, dataset_site, op_site
 from twinrun.pipelines.dataset_kinds import KNOWN_OPS, kind_of, parallelism_argument
 from twinrun.pipelines.dataset_recipes import SOURCES
 from twinrun.pipelines.lifted_graph import Lifted, captured_dataset, lift
+from twinrun.pipelines.python_draws import callable_site
 
 # Arguments and attributes worth reading, under the names tf.data's own methods have for them.
 _VALUES = """

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from twinrun.pipelines.build_sites import is_users
+from twinrun.pipelines.build_sites import GENERATED, Site, is_users
 
 _DEPTH = 8
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
@@ -119,6 +119,14 @@ def undecorated(function: Any) -> Any:
     return function
 
 
+def callable_site(function: Any) -> Site | None:
+    """Where a Python function, method, lambda, partial or callable object is written, if it is the user's."""
+    inner, _ = _function_and_self(function)
+    if inner is None or not is_users(inner.__code__.co_filename):
+        return None
+    return Site(inner.__code__.co_filename, inner.__code__.co_firstlineno, inner.__code__.co_name)
+
+
 _UNKNOWN: Any = object()
 
 
@@ -194,7 +202,7 @@ class _Reader:
         function, _ = _function_and_self(value)
         file = "" if function is None else function.__code__.co_filename
         # autograph makes a copy of the user's function
-        if file and (is_users(file) or "__autograph_generated_file" in file):
+        if file and (is_users(file) or GENERATED in file):
             yield from self.callable(value, depth + 1)
 
 
@@ -225,8 +233,6 @@ def draw_kind(value: Any, bare_call: bool = False) -> tuple[str, str] | None:
         return "shared", ""
     if any(value is maker for maker in (np.random.default_rng, *generators[1:], *bit_generators)):
         return ("unseeded", "") if bare_call else None
-    if hasattr(value, "__redirected__"):  # np.random.rand and the like, once redirected by element_streams
-        return draw_kind(value.__redirected__, bare_call)
     return _kind_by_name(value)
 
 
@@ -238,7 +244,9 @@ def _kind_by_name(value: Any) -> tuple[str, str] | None:
         return "element", ""
     if module.startswith("tensorflow.") and module.endswith(("ops.random_ops", "ops.random_crop_ops")):
         return ("stream", "tensorflow") if callable(value) else None
-    if isinstance(value, FunctionType):  # a wrapper that the event log of draws put in the stream's place
+    if isinstance(
+        value, FunctionType
+    ):  # a wrapper, of the event log's or of element_streams', in the stream's place
         if module == "random" and hasattr(random.Random, name):
             return "stream", "python"
         if module == "numpy.random" and hasattr(np.random.RandomState, name):

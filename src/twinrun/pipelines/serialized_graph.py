@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from twinrun.pipelines.graph_walk import walk
+
 MAX_BYTES = 256 << 20  # a dataset that holds more is not serialized
 
 
@@ -33,14 +35,13 @@ def serialized_graph(dataset: Any) -> Any:
 
 def _held_bytes(dataset: Any) -> int:
     """How much a pipeline holds in memory: its source tensors, and what its functions have captured."""
-    total, seen, waiting = 0, set(), [dataset]
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
+
+    def below(one: Any) -> list[Any]:
         wrapped = (one.__dict__.get(name) for name in ("_impl", "_dataset"))
-        waiting += [*one._inputs(), *(inner for inner in wrapped if hasattr(inner, "_variant_tensor"))]
+        return [*one._inputs(), *(inner for inner in wrapped if hasattr(inner, "_variant_tensor"))]
+
+    total = 0
+    for one in walk(dataset, below):
         tensors = list(one.__dict__.get("_tensors") or [])
         for function in one._functions():
             tensors += getattr(function.function, "captured_inputs", [])
@@ -60,12 +61,8 @@ def root_of(graph: Any) -> str:
 def reachable(graph: Any, root: str, cut: set[str]) -> set[str]:
     """The names of the nodes that feed `root`, not looking behind those in `cut`."""
     nodes = {node.name: node for node in graph.node}
-    found, waiting = set(), [root]
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        found.add(name)
-        if name not in cut:
-            waiting += [one.lstrip("^").partition(":")[0] for one in nodes[name].input]
-    return found
+
+    def feeding(name: str) -> list[str]:
+        return [one.lstrip("^").partition(":")[0] for one in nodes[name].input if name not in cut]
+
+    return set(walk(root, feeding, key=str))

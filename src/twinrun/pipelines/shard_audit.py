@@ -10,13 +10,17 @@ from typing import Any
 from twinrun.errors import NotComparable, UsageError
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
-from twinrun.pipelines import stream_fingerprint
-from twinrun.pipelines.audit_tables import finding_lines
+from twinrun.pipelines.audit_report import finding_lines
 from twinrun.pipelines.autograph import unconverted
 from twinrun.pipelines.data_audit import audit_dataset
 from twinrun.pipelines.make_repeatable import made_by_us
 from twinrun.pipelines.pipeline_stages import Stages
-from twinrun.pipelines.stream_fingerprint import CannotFingerprint, ElementDigest, EpochFingerprint
+from twinrun.pipelines.stream_fingerprint import (
+    ElementDigest,
+    EpochFingerprint,
+    elements_of,
+    refuse_in_graph,
+)
 
 _BATCHES = ("batch", "padded_batch", "map_and_batch", "rebatch", "dense_to_sparse_batch")
 Key = Callable[[Any], Any]
@@ -74,7 +78,7 @@ def audit_shards(
     """
     parts, complete, stages = _parts(data, workers, whole)
     for part in parts:
-        stream_fingerprint.refuse_in_graph(part)
+        refuse_in_graph(part)
     found = [_digests(part, key, limit) for part in parts]
     seen = tuple(fingerprint for _, fingerprint in found)
     counts = sum((one for one, _ in found), Counts())
@@ -121,23 +125,12 @@ def _digests(dataset: Any, key: Key | None, limit: int | None) -> tuple[Counts, 
     """The digests of one worker's elements: counted, and run together in order."""
     if any(stage.kind in _BATCHES and stage.depth == 0 for stage in audit_dataset(dataset).stages):
         dataset = dataset.unbatch()  # batches differ from worker to worker: compare what is in them
-    if limit is None and stream_fingerprint.is_endless(dataset):
-        raise UsageError("the dataset has no end", hint="audit_shards(…, limit=1000)")
-    if limit is not None:
-        dataset = dataset.take(limit)
     counts = Counts()
     running, made = ElementDigest(), made_by_us(dataset)
     epoch = None if made is None else int(made.epoch.numpy())
     try:
-        for element in dataset:
+        for element in elements_of(dataset, limit, "audit_shards(…, limit=1000)"):
             counts[running.add(element if key is None else key(element))] += 1
-    except CannotFingerprint:
-        raise
-    except Exception as problem:
-        message = (
-            f"a worker's dataset raised: {type(problem).__name__}: {stream_fingerprint.first_line(problem)}"
-        )
-        raise CannotFingerprint(message) from problem
     finally:
         if made is not None:  # workers are processes that count epochs side by side; here they take turns
             made.epoch.assign(epoch)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twinrun.pipelines import random_ops
-from twinrun.pipelines.build_sites import Site, callable_site, is_users, op_site
-from twinrun.pipelines.python_draws import HostDraw, cell_value, host_draws, undecorated
+from twinrun.pipelines.build_sites import Site, is_users, op_site
+from twinrun.pipelines.graph_walk import walk
+from twinrun.pipelines.python_draws import HostDraw, callable_site, cell_value, host_draws, undecorated
 
 
 @dataclass(frozen=True)
@@ -181,18 +182,17 @@ def generator_behind(function: Any) -> Any:
 
 def feeds_seeds(write: Any) -> bool:
     """Whether a variable that is written here is also read as the seed of a stateless draw, as Keras does."""
-    waiting = _reads_of(write)
-    seen = set()
-    while waiting:
-        op = waiting.pop()
-        if op.name in seen:
-            continue
-        seen.add(op.name)
+
+    def after(op: Any) -> list[Any]:
+        if op is write:
+            return _reads_of(op)
+        return [consumer for output in op.outputs for consumer in output.consumers()]
+
+    def draws(op: Any) -> bool:
         inner = () if is_dataset_op(op) else (one for graph in called_graphs(op) for one in ops_within(graph))
-        if any(random_ops.is_stateless_draw(one.type) for one in (op, *inner)):
-            return True
-        waiting += [consumer for output in op.outputs for consumer in output.consumers()]
-    return False
+        return any(random_ops.is_stateless_draw(one.type) for one in (op, *inner))
+
+    return any(draws(op) for op in walk(write, after, key=lambda op: op.name))
 
 
 def _reads_of(write: Any) -> list[Any]:

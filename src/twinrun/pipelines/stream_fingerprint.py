@@ -6,8 +6,7 @@ data in another order. Unequal unordered digests: other data.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ import xxhash
 
 from twinrun.errors import TwinrunError, UsageError
 from twinrun.pipelines.autograph import unconverted
+from twinrun.recording.digest import digest_array
 
 _SPACE = 1 << 128
 
@@ -88,42 +88,42 @@ def data_fingerprint(dataset: Any, epochs: int = 1, limit: int | None = None) ->
     """
     if not isinstance(epochs, int) or epochs < 1:
         raise UsageError(f"data_fingerprint: epochs must be at least 1, not {epochs!r}")
-    refuse_in_graph(dataset)
-    if limit is None and is_endless(dataset):
-        raise UsageError(
-            "the dataset has no end",
-            hint="data_fingerprint(ds, limit=1000), or take() as many elements as an epoch has",
-        )
     whole, parts, complete = ElementDigest(), [], True
     for _ in range(epochs):
         part = ElementDigest()
-        complete &= _read_epoch(dataset, limit, part, whole)
+        for element in elements_of(dataset, limit, "data_fingerprint(ds, limit=1000)"):
+            digest = element_digest(element)
+            part.add_digest(digest)
+            whole.add_digest(digest)
+        complete &= limit is None or part.elements < limit
         parts.append(part.fingerprint())
     total = whole.fingerprint()
     return DataFingerprint(total.ordered, total.unordered, total.elements, tuple(parts), complete)
 
 
-def _read_epoch(dataset: Iterable[Any], limit: int | None, *into: ElementDigest) -> bool:
-    """One epoch, up to the limit. Returns whether it reached its end."""
-    taken = 0
-    elements = iter(dataset)
+def elements_of(dataset: Any, limit: int | None, with_limit: str) -> Iterator[Any]:
+    """One epoch, up to the limit. `with_limit` is the call to write for a dataset that has no end."""
+    refuse_in_graph(dataset)
+    known: Any = dataset.cardinality() if hasattr(dataset, "cardinality") else None
+    if limit is None and hasattr(known, "numpy") and int(known.numpy()) == -1:
+        hint = f"{with_limit}, or take() as many elements as an epoch has"
+        raise UsageError("the dataset has no end", hint=hint)
+    elements, taken = iter(dataset), 0
     while limit is None or taken < limit:
         try:
             element = next(elements)
         except StopIteration:
-            return True
+            return
         except TwinrunError:
             raise
         except Exception as problem:
+            why = (str(problem).splitlines() or [""])[0]
             raise CannotFingerprint(
-                f"the dataset raised after {taken} elements: {type(problem).__name__}: {first_line(problem)}",
-                hint="fingerprint the part before it with limit=…",
+                f"the dataset raised after {taken} elements: {type(problem).__name__}: {why}",
+                hint="look at the part before it with limit=…",
             ) from problem
-        digest = element_digest(element)
-        for one in into:
-            one.add_digest(digest)
+        yield element
         taken += 1
-    return False
 
 
 def refuse_in_graph(dataset: Any) -> None:
@@ -137,15 +137,6 @@ def refuse_in_graph(dataset: Any) -> None:
             "inside a tf.function a dataset's elements have no bits yet",
             hint="build the dataset, and look at its elements, outside the function",
         )
-
-
-def first_line(problem: BaseException) -> str:
-    return (str(problem).splitlines() or [""])[0]
-
-
-def is_endless(dataset: Any) -> bool:
-    known: Any = dataset.cardinality() if hasattr(dataset, "cardinality") else None
-    return hasattr(known, "numpy") and int(known.numpy()) == -1
 
 
 def element_digest(element: Any) -> int:
@@ -177,7 +168,7 @@ def _update(hasher: Any, value: Any, name: str = "element") -> None:
         for one in value:
             _update(hasher, one, name)
     else:
-        _update_array(hasher, _array(value, name))
+        hasher.update(digest_array(_array(value, name)).to_bytes(8, "little"))
 
 
 _COMPOSITES: dict[str, tuple[bytes, Callable[[Any], tuple[Any, ...]]]] = {
@@ -189,28 +180,13 @@ _COMPOSITES: dict[str, tuple[bytes, Callable[[Any], tuple[Any, ...]]]] = {
 
 def _array(value: Any, name: str) -> np.ndarray:
     """The bits of a tensor, without a copy when they are in host memory."""
-    if hasattr(value, "_numpy"):
-        if value.dtype.name in ("variant", "resource"):
-            raise CannotFingerprint(
-                f"{name} is a {value.dtype.name} tensor, which has no bits to digest",
-                hint="map it to tensors before fingerprinting",
-            )
-        return np.asarray(value._numpy())
-    if hasattr(value, "numpy"):
-        return np.asarray(value.numpy())
+    kind = getattr(getattr(value, "dtype", None), "name", None)
+    if kind in ("variant", "resource"):
+        raise CannotFingerprint(
+            f"{name} is a {kind} tensor, which has no bits to digest",
+            hint="map it to tensors before fingerprinting",
+        )
+    for read in ("_numpy", "numpy"):
+        if hasattr(value, read):
+            value = getattr(value, read)()
     return np.asarray(value)
-
-
-def _update_array(hasher: Any, array: np.ndarray) -> None:
-    hasher.update(f"{array.dtype.str}{array.shape}".encode())
-    if array.dtype.hasobject:  # strings
-        for text in array.ravel().tolist():
-            data = text if isinstance(text, bytes) else str(text).encode()
-            hasher.update(struct.pack("<q", len(data)))
-            hasher.update(data)
-        return
-    if not array.flags.c_contiguous:
-        array = np.ascontiguousarray(array)
-    if array.dtype.kind == "V" or array.dtype.num > 23:  # bfloat16 and the like have no buffer of their own
-        array = array.view(np.uint8 if array.ndim else f"u{array.dtype.itemsize}")
-    hasher.update(array.data if array.ndim else array.tobytes())

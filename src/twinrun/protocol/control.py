@@ -12,14 +12,6 @@ import msgspec
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.point import Point
 
-# When a control must be set to act at all.
-Moment = Literal[
-    "before the interpreter starts",
-    "before NumPy is imported",
-    "before TensorFlow is imported",
-    "before the first op",
-    "before a model or dataset is built",
-]
 SetBy = Literal["twinrun", "program", "environment", "default"]
 
 # Puts back what applying changed. Returns None, or why it cannot be put back.
@@ -42,10 +34,6 @@ class NotApplied(Exception):
     """Raised by `apply`: the control could not be applied, and why."""
 
 
-def _nothing(request: PinRequest) -> Mapping[str, str]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Control:
     """`wanted` is the state a request asks for (None: it asks for none), `at_launch` the variables that a process must
@@ -54,15 +42,16 @@ class Control:
 
     name: str
     protects: str
-    moment: str  # a Moment, or a source's own words
+    moment: str  # when it must be set to act at all: "before the interpreter starts"
     how: str
     wanted: Callable[[PinRequest], Any]
     apply: Callable[[PinRequest], Undo | None]
     read: Callable[[PinRequest | None], Reading]
     module: str | None = None
-    at_launch: Callable[[PinRequest], Mapping[str, str]] = _nothing
+    at_launch: Callable[[PinRequest], Mapping[str, str]] = lambda request: {}
     points: Sequence[Point] = ()
     needs: Sequence[str] = ()  # controls without which a program may fail under this one
+    refusal: str = ""  # the code of a program that cannot run under it: `allow=CODE` goes on without it
 
 
 class ControlState(msgspec.Struct, frozen=True, kw_only=True):

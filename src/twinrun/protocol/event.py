@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, TypeVar
 
 import msgspec
@@ -62,7 +63,5 @@ class Use(msgspec.Struct, frozen=True):
 
 def relative(path: str) -> str:
     """A path as the user would write it: relative, when it lies below the working directory."""
-    import os
-
     short = os.path.relpath(path)
     return path if short.startswith("..") else short

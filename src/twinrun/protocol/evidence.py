@@ -37,7 +37,7 @@ class TracedOp(msgspec.Struct, kw_only=True):
     trained: bool = False
 
 
-class Trace(msgspec.Struct):
+class Trace(msgspec.Struct, tag="trace"):
     """Ops in the order in which they ran: of the step, and of the input pipeline from its beginning."""
 
     step: list[TracedOp] = []
@@ -47,14 +47,6 @@ class Trace(msgspec.Struct):
 class Code(Protocol):
     """The program's own source, read for what no event shows."""
 
-    def hash_order(self) -> list[CodePlace]: ...
-    def addresses(self) -> list[CodePlace]: ...
-    def draws_of_class(self, file: str, line: int) -> list[CodePlace]: ...
-
-
-class NoCode:
-    """Stands in where the source cannot be read."""
-
     def hash_order(self) -> list[CodePlace]:
         return []
 
@@ -63,6 +55,10 @@ class NoCode:
 
     def draws_of_class(self, file: str, line: int) -> list[CodePlace]:
         return []
+
+
+class NoCode(Code):
+    """Stands in where the source cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -85,21 +81,17 @@ class Evidence:
             return "init"
         return "batch" if self.first.phase == "batch" else "later"
 
-    def of(self, source: str, *actions: str) -> list[Pair]:
-        """The uses of a source, by both twins; of these actions only, where any are given."""
+    def of(self, source: str | None, *actions: str) -> list[Pair]:
+        """The uses of a source (None: of any), by both twins; of these actions only, where any are given."""
         return [
             pair
             for pair in self.pairs
-            if (event := one(pair)).source == source and (not actions or event.action in actions)
+            if source in (None, one(pair).source) and (not actions or one(pair).action in actions)
         ]
 
     def seeds(self, stream: str | None = None) -> list[Pair]:
         """Calls that set the seed of a stream, or of any stream."""
-        return [
-            pair
-            for pair in self.pairs
-            if (event := one(pair)).action == "seed" and stream in (None, event.source)
-        ]
+        return self.of(stream, "seed")
 
     def differing_seeds(self, stream: str | None = None) -> list[Event]:
         """Calls that seeded a stream, with another value in each twin."""

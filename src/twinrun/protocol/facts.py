@@ -26,7 +26,7 @@ class Failure(msgspec.Struct, frozen=True):
     text: str
 
 
-class Facts(msgspec.Struct, kw_only=True):
+class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     step: int = 0
     events: list[Event] = []
     inputs: Inputs = msgspec.field(default_factory=Inputs)

@@ -6,6 +6,7 @@ repeats an experiment is printed from them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -33,6 +34,9 @@ class Freeze(msgspec.Struct, frozen=True, tag="freeze"):
     def covers(self, source: str, action: str) -> bool:
         return self.source == source and self.action in ("", action)
 
+    def holds_at(self, file: str, line: int) -> bool:
+        return self.file in (ANYWHERE, file) and self.line in (None, line)
+
     def __str__(self) -> str:
         """As written after `--freeze`."""
         name = f"{self.source}.{self.action}" if self.action else self.source
@@ -43,8 +47,6 @@ class Freeze(msgspec.Struct, frozen=True, tag="freeze"):
 
     @staticmethod
     def parse(text: str) -> Freeze:
-        from pathlib import Path
-
         name, _, place = text.partition(":")
         source, _, action = name.partition(".")
         if not source:
@@ -59,9 +61,7 @@ class Freeze(msgspec.Struct, frozen=True, tag="freeze"):
         return Freeze(source, action, str(Path(file).resolve()), int(line) if line else None)
 
 
-_FREEZE_FORMS = (
-    "write SOURCE, SOURCE:FILE:LINE or SOURCE.ACTION:FILE:LINE, for example numpy-random:train.py:12"
-)
+_FREEZE_FORMS = "write SOURCE, SOURCE:FILE:LINE or SOURCE.ACTION:FILE:LINE: numpy-random:train.py:12, say"
 
 
 class Vary(msgspec.Struct, frozen=True, tag="vary"):
@@ -89,8 +89,27 @@ def of_kind(kind: type[Kind], interventions: Iterable[Intervention]) -> tuple[Ki
     return tuple(each for each in interventions if isinstance(each, kind))
 
 
-def pin_request(interventions: Iterable[Intervention]) -> PinRequest | None:
-    return next((each.request for each in of_kind(Pin, tuple(interventions))), None)
+class Intervened:
+    """Mixed into what has `interventions`: the same by kind."""
+
+    __slots__ = ()
+    interventions: Interventions
+
+    @property
+    def pin(self) -> PinRequest | None:
+        return next((each.request for each in of_kind(Pin, self.interventions)), None)
+
+    @property
+    def freezes(self) -> tuple[Freeze, ...]:
+        return of_kind(Freeze, self.interventions)
+
+    @property
+    def variations(self) -> tuple[str, ...]:
+        return tuple(vary.name for vary in of_kind(Vary, self.interventions))
+
+    @property
+    def stressed(self) -> bool:
+        return bool(of_kind(Stress, self.interventions))
 
 
 def without(kind: type[Intervention], interventions: Iterable[Intervention]) -> Interventions:

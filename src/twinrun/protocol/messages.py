@@ -19,7 +19,7 @@ class LayoutMessage(msgspec.Struct, frozen=True):
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """Watching failed. `missing_point` names the point of the patch table that was not there, if that is why."""
+    """Recording failed. `missing_point` names the point of the patch table that was not there, if that is why."""
 
     message: str
     hint: str | None = None
@@ -56,19 +56,9 @@ Question = AskDump | AskFacts | AskTrace
 
 
 class Dumped(msgspec.Struct, frozen=True, tag="dumped"):
-    """`gone` were changed since they were digested. `file` is where the values are."""
+    """`file` is where the values are, of those tensors that have not changed since they were digested."""
 
-    written: list[Entry]
-    gone: list[Entry]
     file: str
-
-
-class FactsAnswer(msgspec.Struct, frozen=True, tag="facts"):
-    facts: Facts
-
-
-class TraceAnswer(msgspec.Struct, frozen=True, tag="trace"):
-    trace: Trace
 
 
 class NoAnswer(msgspec.Struct, frozen=True, tag="none"):
@@ -76,4 +66,4 @@ class NoAnswer(msgspec.Struct, frozen=True, tag="none"):
     traceback: str | None = None
 
 
-Answer = Dumped | FactsAnswer | TraceAnswer | NoAnswer
+Answer = Dumped | Facts | Trace | NoAnswer

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -44,46 +46,46 @@ class PinRequest(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """As it would be written after `--pin=`."""
         parts = [str(self.seed)]
-        if self.strict:
-            parts.append("strict")
-        if self.device:
-            parts.append(f"device={self.device}")
-        if self.threads:
-            parts.append(f"threads={self.threads}")
-        if self.allow:
-            parts.append(f"allow={'+'.join(self.allow)}")
-        if self.only is not None:
-            parts.append(f"only={'+'.join(self.only)}")
-        if self.leave_out:
-            parts.append(f"leave-out={'+'.join(self.leave_out)}")
+        for name in ("strict", "device", "threads", "allow", "only", "leave_out"):
+            value, option = getattr(self, name), name.replace("_", "-")
+            if value != getattr(_DEFAULTS, name):
+                text = "+".join(value) if isinstance(value, tuple) else value
+                parts.append(option if value is True else f"{option}={text}")
         return ",".join(parts)
 
 
+_DEFAULTS = PinRequest()
+
+
 def _with_part(request: PinRequest, part: str) -> PinRequest:
-    name, given, value = part.partition("=")
-    value = value.strip()
-    if not given and name.isascii() and name.isdigit():
-        return replace(request, seed=_seed(name))
     if part == "strict":
         return replace(request, strict=True)
-    if name == "seed" and given:
-        return replace(request, seed=_seed(value))
-    if name == "device" and value:
-        return replace(request, device=_device(value))
-    if name == "threads" and value:
-        return replace(request, threads=_threads(value))
-    if name == "allow" and value:
-        return replace(request, allow=(*request.allow, *(_code(code) for code in value.split("+"))))
-    if name == "only" and value:
-        return replace(request, only=(*(request.only or ()), *_names(value)))
-    if name == "leave-out" and value:
-        return replace(request, leave_out=(*request.leave_out, *_names(value)))
-    raise UsageError(f"invalid value for --pin: {part!r}", hint=f"write {_FORMS}")
+    name, given, value = (piece.strip() for piece in part.partition("="))
+    if not given and _whole(name) >= 0:
+        name, value = "seed", name
+    field = name.replace("-", "_")
+    if not value or field not in _READERS:
+        raise UsageError(f"invalid value for --pin: {part!r}", hint=f"write {_FORMS}")
+    found = _READERS[field](value)
+    if isinstance(found, tuple):  # given several times, they add up
+        found = (*(getattr(request, field) or ()), *found)
+    return replace(request, **{field: found})
+
+
+def _whole(text: str) -> int:
+    """-1 for what is not a whole number."""
+    return int(text) if text.isascii() and text.isdigit() else -1
 
 
 def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) > LARGEST_SEED:
+    if not 0 <= _whole(text) <= LARGEST_SEED:
         raise UsageError(f"{text!r} is not a seed", hint=f"a seed is a whole number from 0 to {LARGEST_SEED}")
+    return int(text)
+
+
+def _threads(text: str) -> int:
+    if _whole(text) < 1:
+        raise UsageError(f"{text!r} is not a number of threads", hint="write threads=1 or more")
     return int(text)
 
 
@@ -95,21 +97,15 @@ def _device(text: str) -> str:
     return text.lower()
 
 
-def _threads(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) == 0:
-        raise UsageError(f"{text!r} is not a number of threads", hint="write threads=1 or more")
-    return int(text)
-
-
-def _code(text: str) -> str:
-    code = text.strip().upper()
-    if code != "TW406":
-        raise UsageError(
-            f"--pin cannot allow {text!r}",
-            hint="allow=TW406: go on without op determinism if an op has no such kernel",
-        )
-    return code
-
-
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split("+"))
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "seed": _seed,
+    "device": _device,
+    "threads": _threads,
+    "allow": lambda text: _names(text.upper()),
+    "only": _names,
+    "leave_out": _names,
+}

@@ -17,6 +17,16 @@ Need = Literal["verdict", "cause", "pin", "audit"]
 Wrap = Callable[[Any, Any], Any]
 
 
+def replacement(function: Callable[..., Any]) -> Wrap:
+    """Decorates a function that is called in place of another: it takes the session and the original before the
+    arguments of the call."""
+
+    def wrap(session: Any, original: Any) -> Any:
+        return lambda *args, **kwargs: function(session, original, *args, **kwargs)
+
+    return wrap
+
+
 @dataclass(frozen=True)
 class Point:
     """`place` is `module:function` or `module:Class.method`. It is replaced once `after` (by default the module
@@ -26,7 +36,7 @@ class Point:
     place: str
     wrap: Wrap = field(repr=False, compare=False)
     reason: str
-    needed_for: tuple[Need, ...]
+    needed_for: tuple[Need, ...] = ("cause",)
     tested_on: str = "Python 3.10 to 3.12"
     after: str = ""
     everywhere: str = ""

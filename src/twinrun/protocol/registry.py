@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from twinrun.errors import BrokenPlugin, UsageError
@@ -49,6 +48,8 @@ def frameworks() -> tuple[Framework, ...]:
 @lru_cache(maxsize=1)
 def sources() -> tuple[Source, ...]:
     """Every source, each once: the framework-free ones, those of other packages, and those of every framework."""
+    from twinrun.findings.catalogue import register
+
     own = [make() for make in _found("twinrun.sources", SOURCES)]
     of_frameworks = [source for framework in frameworks() for source in framework.sources]
     known: dict[str, Source] = {}
@@ -56,16 +57,9 @@ def sources() -> tuple[Source, ...]:
         if source.name in known and type(known[source.name]) is not type(source):
             raise BrokenPlugin(f"two sources are called {source.name!r}", hint="rename one of them")
         known.setdefault(source.name, source)
-    _register_codes(known.values())
-    return tuple(known.values())
-
-
-def _register_codes(found: Any) -> None:
-    from twinrun.findings.catalogue import register
-
-    for source in found:
         for entry in source.entries:
             register(entry)
+    return tuple(known.values())
 
 
 def source(name: str) -> Source:
@@ -81,13 +75,25 @@ def controls() -> tuple[Control, ...]:
 
 
 def parse_pin(text: str) -> PinRequest:
-    """`--pin`'s value, with the names of controls checked."""
+    """`--pin`'s value, with the names of controls and the codes checked."""
     request = PinRequest.parse(text)
     known = [control.name for control in controls()]
     for name in (*(request.only or ()), *request.leave_out):
         if name not in known:
             raise UsageError(f"unknown control {name!r}", hint=f"the controls are {', '.join(known)}")
+    refusals = {control.refusal: control.name for control in controls() if control.refusal}
+    for code in request.allow:
+        if code not in refusals:
+            allowed = "; ".join(f"allow={each} goes on without {refusals[each]}" for each in refusals)
+            raise UsageError(
+                f"--pin cannot allow {code!r}", hint=f"{allowed} if the program cannot run with it"
+            )
     return request
+
+
+def droppable(request: PinRequest) -> list[Control]:
+    """The controls that the request asks for, and allows to be left off where a program cannot run with them."""
+    return [each for each in controls() if each.refusal in request.allow and request.wants(each.name)]
 
 
 def variations() -> dict[str, tuple[Source, Variation]]:
@@ -96,8 +102,8 @@ def variations() -> dict[str, tuple[Source, Variation]]:
 
 
 def _found(group: str, built_in: tuple[str, ...]) -> Iterator[Any]:
-    for name in built_in:
-        yield _load(name)
+    for value in built_in:
+        yield EntryPoint("", value, group).load()
     for point in entry_points(group=group):
         if point.value not in built_in:
             try:
@@ -107,8 +113,3 @@ def _found(group: str, built_in: tuple[str, ...]) -> Iterator[Any]:
                     f"the entry point {point.name!r} of {group} cannot be loaded: {type(problem).__name__}: {problem}",
                     hint="repair or uninstall the package that brings it",
                 ) from None
-
-
-def _load(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)

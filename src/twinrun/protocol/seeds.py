@@ -8,41 +8,6 @@ from hashlib import blake2b
 
 def derive(seed: int, purpose: str, *, below: int = 2**32) -> int:
     """A number from 1 to `below` - 1 that depends on the seed and the purpose alone. Never 0, which
-    TensorFlow's kernels take for "no seed"."""
+    some take for "no seed"."""
     digest = blake2b(f"{seed}\n{purpose}".encode(), digest_size=16, person=b"twinrun.seed").digest()
     return 1 + int.from_bytes(digest, "little") % (below - 1)
-
-
-def python_seed(seed: int) -> int:
-    return derive(seed, "python random")
-
-
-def numpy_seed(seed: int) -> int:
-    return derive(seed, "numpy random")
-
-
-def hash_seed(seed: int) -> int:
-    """PYTHONHASHSEED takes a 32-bit number; 0 would switch hash randomisation off altogether."""
-    return derive(seed, "hash order")
-
-
-def tensorflow_seed(seed: int) -> int:
-    return derive(seed, "tensorflow ops", below=2**31 - 1)
-
-
-def tensorflow_generator_seed(seed: int) -> int:
-    return derive(seed, "tensorflow global generator", below=2**31 - 1)
-
-
-def keras_seed(seed: int, purpose: str, owner: str, turn: int) -> int:
-    """The seed for the `turn`-th time that `owner` (a layer, say) asks Keras for a default one. Within the
-    range that Keras itself draws from."""
-    return derive(seed, f"keras {purpose}\n{owner}\n{turn}", below=10**9)
-
-
-def data_seed(seed: int, turn: int) -> int:
-    return derive(seed, f"tf.data\n{turn}", below=2**31 - 1)
-
-
-def augmentation_seed(seed: int, op: str, turn: int) -> int:
-    return derive(seed, f"tensorflow augmentation\n{op}\n{turn}", below=2**31 - 1)

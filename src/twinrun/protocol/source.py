@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from twinrun.protocol.control import Control
@@ -43,6 +43,9 @@ class Source:
     makes_seeds: bool = False  # its values often end up as the seed of another source
     # Uses of another source by these libraries belong to this one: Keras draws its default seeds from Python's random.
     claims: Mapping[str, tuple[str, ...]] = {}
+    compared: tuple[
+        str, ...
+    ] = ()  # actions whose values are compared where nothing else of a program is seen
     copies_folder: bool = False  # freezing it means running every twin in a copy of the program's folder
 
     # inside the program's process
@@ -75,6 +78,21 @@ class Source:
     def freeze_environment(self, freeze: Freeze) -> Mapping[str, str]:
         """Environment variables that a twin must be started with for this freeze."""
         return {}
+
+    # for subclasses
+
+    @property
+    def code(self) -> str:
+        """Of its usual finding."""
+        return self.codes[0]
+
+    def suspect(self, events: Sequence[Event], message: str, **fields: Any) -> Suspect:
+        """A suspect at the line of the first event, whose experiment freezes all of them. `fields` are what is
+        different about it, or to be added."""
+        first = events[0]
+        freeze = tuple(Freeze.at(event) for event in events)
+        usual = Suspect(self.name, self.code, message, freeze, first.file, first.line, self.weight)
+        return replace(usual, **fields)
 
     def events_of(self, events: Iterable[Event], *actions: str) -> Iterator[Event]:
         return (e for e in events if e.source == self.name and (not actions or e.action in actions))

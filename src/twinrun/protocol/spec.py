@@ -7,14 +7,13 @@ from typing import Literal
 
 import msgspec
 
-from twinrun.protocol.intervention import Freeze, Intervention, Stress, of_kind, pin_request
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.intervention import Intervened, Interventions
 
 VARIABLE = "TWINRUN_SPEC"
 Tracing = Literal["", "step", "pipeline"]  # ops of the step, or of the input pipeline as well
 
 
-class Spec(msgspec.Struct, frozen=True):
+class Spec(Intervened, msgspec.Struct, frozen=True):
     folder: str  # of the recording
     channel_fd: int
     lifeline_fd: int
@@ -26,22 +25,10 @@ class Spec(msgspec.Struct, frozen=True):
     keep_values: bool = False
     events: bool = True
     pythonpath: str | None = None  # as it was before Twinrun was put in front
-    interventions: tuple[Intervention, ...] = ()
+    interventions: Interventions = ()
     varied: dict[str, str] = {}  # the settings of this twin, by variation
     tracing: Tracing = ""
     audit_until: float | None = None  # audit the datasets that the program builds until this time, then stop
-
-    @property
-    def pin(self) -> PinRequest | None:
-        return pin_request(self.interventions)
-
-    @property
-    def freezes(self) -> tuple[Freeze, ...]:
-        return of_kind(Freeze, self.interventions)
-
-    @property
-    def stressed(self) -> bool:
-        return bool(of_kind(Stress, self.interventions))
 
     def write(self, path: Path) -> None:
         path.write_bytes(msgspec.json.encode(self))

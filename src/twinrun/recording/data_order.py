@@ -1,8 +1,7 @@
 """Which data a recorded run was fed, and in which order: read from the digests of its batches.
 
-A recording keeps a digest of every batch. Run together in order they say "the same data, in the same order"; added up they
-say "the same data" whatever the order. An element here is a batch as it was fed: other batches may hold the same rows.
-"""
+Hashed in order they tell whether the data and its order are the same; added up, whether the data is, in any order. The
+unit is a batch as it was fed: other batches may hold the same rows."""
 
 from __future__ import annotations
 
@@ -27,19 +26,18 @@ class EpochData:
 
 @dataclass(frozen=True)
 class RecordedData:
-    """All batches of a run, and those of each epoch, where the program has told of epochs' ends."""
+    """All batches of a run, and those of each epoch, where the ends of epochs were seen."""
 
     digests: np.ndarray  # uint64, one for each batch, in the order in which they were fed
-    epoch_ends: tuple[int, ...]
-    """Batches fed when each epoch was over."""
+    epoch_ends: tuple[int, ...]  # how many batches had been fed by then
 
     @property
     def whole(self) -> EpochData:
-        return _told(self.digests)
+        return _summary(self.digests)
 
     @property
     def epochs(self) -> tuple[EpochData, ...]:
-        return tuple(_told(part) for part in np.split(self.digests, self.epoch_ends) if len(part))
+        return tuple(_summary(part) for part in np.split(self.digests, self.epoch_ends) if len(part))
 
     def compared_with(self, other: RecordedData) -> str:
         """`same`, `same data, other order` or `other data`."""
@@ -57,8 +55,8 @@ def recorded_data(reader: Reader) -> RecordedData:
 
 
 def describe(a: Reader, b: Reader, *, equal: bool = False) -> str | None:
-    """A sentence on the data of two recordings; None where neither has seen any. `equal`: all of both is known to be."""
-    if equal:  # a million steps need not be looked at again
+    """A sentence on the data of two recordings; None where neither has any. `equal`: they are known to be equal."""
+    if equal:  # a million steps need not be read again
         return _same(a.count("batch"))
     one, other = recorded_data(a), recorded_data(b)
     count = len(one.digests)
@@ -79,7 +77,7 @@ def _same(batches: int) -> str | None:
     return f"the data was the same, in the same order: {batches} batches" if batches else None
 
 
-def _told(digests: np.ndarray) -> EpochData:
+def _summary(digests: np.ndarray) -> EpochData:
     # A sum and not an exclusive or: two equal batches must not cancel each other.
     total = int(np.add.reduce(digests, dtype=np.uint64)) if len(digests) else 0
     return EpochData(xxhash.xxh3_128_hexdigest(digests.tobytes()), f"{total:016x}", len(digests))

@@ -37,7 +37,7 @@ def _plain(dtype: np.dtype, shape: tuple[int, ...]) -> int | None:
 def digest_array(array: np.ndarray) -> int:
     """For arrays of any type, strings and other objects included."""
     kind = _plain(array.dtype, array.shape)
-    if kind is not None and array.flags.c_contiguous:  # the short road, for nearly every tensor of every step
+    if kind is not None and array.flags.c_contiguous:  # nearly every tensor of every step
         return _xxh3(array, kind)
     if array.dtype.kind in "OSU":
         hasher = xxhash.xxh3_64(seed=_kind("string", array.shape))
@@ -52,8 +52,8 @@ def digest_array(array: np.ndarray) -> int:
 
 
 class Digester:
-    """Digests the same tensors again and again. Large sets are shared out to a few threads: hashing lets go
-    of the interpreter, and one core cannot read as fast as the memory can deliver."""
+    """Digests the same tensors again and again. Large sets are shared among a few threads: hashing releases the GIL, and
+    one core cannot read as fast as the memory can deliver."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         """`sizes` in bytes, of the tensors that will be given, in their order."""
@@ -82,7 +82,7 @@ class Digester:
 
 
 def _shares(sizes: Sequence[int], threads: int) -> list[list[int]]:
-    """The numbers of the tensors, largest first, each given to who has least. Small sets get one share."""
+    """The numbers of the tensors, largest first, each given to the thread that has least. Small sets get one share."""
     threads = max(1, min(threads, sum(sizes) // _BYTES_PER_THREAD))
     shares: list[list[int]] = [[] for _ in range(threads)]
     loads = [0] * threads

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,11 @@ _NATIVE = {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "
 def write_dump(path: Path, tensors: Mapping[Key, np.ndarray]) -> None:
     from safetensors.numpy import save_file
 
-    arrays: dict[str, np.ndarray] = {}
-    directory: list[dict[str, object]] = []
-    for number, ((phase, name), array) in enumerate(tensors.items()):
-        kind = str(array.dtype)
-        text = array.dtype.kind in "OSU"
-        directory.append(
-            {"phase": phase, "name": name, "dtype": kind, "shape": list(array.shape), "text": text}
-        )
-        arrays[str(number)] = _as_plain(np.ascontiguousarray(array))
+    directory = [
+        {"phase": phase, "name": name, "dtype": str(array.dtype), "shape": array.shape}
+        for (phase, name), array in tensors.items()
+    ]
+    arrays = {str(number): _as_plain(array) for number, array in enumerate(tensors.values())}
     save_file(arrays, str(path), metadata={"tensors": json.dumps(directory)})
 
 
@@ -37,11 +33,11 @@ def read_dump(path: Path) -> dict[Key, np.ndarray]:
 
     try:
         with safe_open(str(path), framework="numpy") as file:
-            directory = json.loads(file.metadata()["tensors"])
-            return {
-                (item["phase"], item["name"]): _from_plain(file.get_tensor(str(number)), **_form(item))
-                for number, item in enumerate(directory)
-            }
+            tensors = {}
+            for number, item in enumerate(json.loads(file.metadata()["tensors"])):
+                array = file.get_tensor(str(number))
+                tensors[item["phase"], item["name"]] = _from_plain(array, item["dtype"], item["shape"])
+            return tensors
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadRecording(f"the tensor dump {path} cannot be read: {problem}") from None
     except Exception as problem:  # safetensors raises its own error type from Rust
@@ -49,6 +45,7 @@ def read_dump(path: Path) -> dict[Key, np.ndarray]:
 
 
 def _as_plain(array: np.ndarray) -> np.ndarray:
+    array = np.ascontiguousarray(array)
     if str(array.dtype) in _NATIVE:
         return array
     if array.dtype.kind in "OSU":  # strings: their bytes, one after the other, as JSON would lose some
@@ -61,30 +58,24 @@ def _as_plain(array: np.ndarray) -> np.ndarray:
     return np.frombuffer(array.tobytes(), dtype=np.uint8)
 
 
-def _form(item: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": item["dtype"], "shape": item["shape"], "text": item["text"]}
-
-
-def _from_plain(array: np.ndarray, kind: str, shape: list[int], text: bool) -> np.ndarray:
+def _from_plain(array: np.ndarray, kind: str, shape: list[int]) -> np.ndarray:
     if kind in _NATIVE:
         return array.reshape(shape)
-    raw = array.tobytes()
-    if text:
-        count = int(np.prod(shape)) if shape else 1
-        lengths = np.frombuffer(raw[: 8 * count], dtype=np.int64)
-        ends = np.cumsum(lengths) + 8 * count
-        items = np.empty(count, dtype=object)
-        for index, (end, length) in enumerate(zip(ends, lengths, strict=True)):
-            items[index] = raw[end - length : end]
-        return items.reshape(shape)
-    return np.frombuffer(raw, dtype=_exotic(kind)).reshape(shape)
+    raw, dtype = array.tobytes(), _dtype(kind)
+    if dtype.kind not in "OSU":
+        return np.frombuffer(raw, dtype).reshape(shape)
+    count = math.prod(shape)
+    lengths = np.frombuffer(raw[: 8 * count], dtype=np.int64)
+    ends = np.cumsum(lengths) + 8 * count
+    items = np.empty(count, dtype=object)
+    items[:] = [raw[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+    return items.reshape(shape)
 
 
-def _exotic(kind: str) -> np.dtype[np.generic]:
+def _dtype(kind: str) -> np.dtype[np.generic]:
     try:
         return np.dtype(kind)
     except TypeError:
         import ml_dtypes
 
-        exotic: np.dtype[np.generic] = np.dtype(getattr(ml_dtypes, kind))
-        return exotic
+        return np.dtype(getattr(ml_dtypes, kind))  # type: ignore[no-any-return]

@@ -25,7 +25,7 @@ PHASES = (
 # Seen and kept as evidence, not judged: a stream that differs and never reaches training is no divergence, and one
 # that does reach it shows in the phases that are judged.
 EVIDENCE = frozenset({"seed", "draw"})
-MOST_LAYOUTS = 1024  # that are kept at hand: a program that makes a variable at every step has very many
+MOST_LAYOUTS = 1024  # that are cached: a program that makes a variable at every step has very many
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
 
 
@@ -45,10 +45,7 @@ class Layout:
 
     @cached_property
     def places(self) -> dict[tuple[str, str], int]:
-        return {
-            (phase, name): index
-            for index, (phase, name) in enumerate(zip(self.phases, self.names, strict=True))
-        }
+        return {key: index for index, key in enumerate(zip(self.phases, self.names, strict=True))}
 
     @cached_property
     def by_rank(self) -> tuple[int, ...]:
@@ -60,13 +57,10 @@ class Layout:
         """For each phase: a digest of its names, and its entries, by name: the order they were seen in is not compared."""
         found = []
         for phase in self.phase_order:
-            entries = tuple(
-                sorted(
-                    (e for e, other in enumerate(self.phases) if other == phase), key=self.names.__getitem__
-                )
-            )
-            names = "\0".join(self.names[entry] for entry in entries)
-            found.append((phase, xxhash.xxh3_64_intdigest(names.encode("utf-8", "surrogatepass")), entries))
+            entries = [entry for entry, other in enumerate(self.phases) if other == phase]
+            entries.sort(key=self.names.__getitem__)
+            names = "\0".join(self.names[entry] for entry in entries).encode("utf-8", "surrogatepass")
+            found.append((phase, xxhash.xxh3_64_intdigest(names), tuple(entries)))
         return tuple(found)
 
 
@@ -91,12 +85,10 @@ class Frame:
 
     def rollup(self) -> tuple[tuple[str, bytes], ...]:
         """One digest for each phase, for recordings that no longer keep one for each tensor."""
-        return tuple((phase, self._roll(seed, entries)) for phase, seed, entries in self.layout.parts)
-
-    def _roll(self, seed: int, entries: tuple[int, ...]) -> bytes:
         digests = self.digests
-        return xxhash.xxh3_64_digest(
-            b"".join([digests[8 * entry : 8 * entry + 8] for entry in entries]), seed
+        return tuple(
+            (phase, xxhash.xxh3_64_digest(b"".join([digests[8 * e : 8 * e + 8] for e in entries]), seed))
+            for phase, seed, entries in self.layout.parts
         )
 
     @property

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from twinrun import __version__
 from twinrun.errors import BadRecording
@@ -15,39 +16,28 @@ SCHEMA = 1
 FILE = "manifest.json"
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(msgspec.Struct, frozen=True):
+    """`status` is running, ended, stopped (at the step asked for), held (at a difference) or failed."""
+
     program: str
     arguments: tuple[str, ...] = ()
-    status: str = (
-        "running"  # running | ended | stopped (at the step asked for) | held (at a difference) | failed
-    )
+    status: str = "running"
     exit_code: int | None = None
     started: float = 0.0
     ended: float | None = None
-    environment: dict[str, Any] = field(default_factory=dict)
-    controls: dict[str, Any] = field(default_factory=dict)
-    varied: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, Any] = {}
+    controls: dict[str, Any] = {}
+    varied: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     twinrun: str = __version__
-    schema: int = SCHEMA
+    schema: Annotated[int, msgspec.Meta(ge=1)] = SCHEMA
 
     def write(self, folder: Path) -> None:
         """Atomic: a reader sees the old manifest or the new one, never half of one."""
         partial = folder / f".{FILE}.{os.getpid()}"
-        partial.write_text(json.dumps(asdict(self), indent=1, sort_keys=True, default=str) + "\n")
+        document = msgspec.to_builtins(self, enc_hook=str)
+        partial.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
         partial.replace(folder / FILE)
-
-    def but(self, **changes: Any) -> Manifest:
-        return replace(self, **changes)
-
-
-_NUMBER = (int, float)
-_NONE = type(None)
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    "program": str, "arguments": list, "status": str, "exit_code": (int, _NONE), "started": _NUMBER,
-    "ended": (*_NUMBER, _NONE), "environment": dict, "controls": dict, "varied": dict, "notes": list, "twinrun": str,
-}  # fmt: skip
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -61,17 +51,18 @@ def read_manifest(folder: Path) -> Manifest:
         ) from None
     except (ValueError, OSError, RecursionError) as problem:
         raise BadRecording(f"{path} cannot be read: {problem}") from None
-    if not isinstance(document, dict) or type(document.get("schema")) is not int or document["schema"] < 1:
-        raise BadRecording(f"{path} is not the manifest of a recording")
-    if document["schema"] > SCHEMA:
+    if isinstance(document, dict):
+        must_be_known(folder, document.get("schema"))
+    try:
+        return msgspec.convert(document, Manifest)
+    except msgspec.ValidationError as problem:
+        raise BadRecording(f"{path} is not the manifest of a recording: {problem}") from None
+
+
+def must_be_known(path: Path, schema: object) -> None:
+    """Refuse what a newer Twinrun has written."""
+    if isinstance(schema, int) and schema > SCHEMA:
         raise BadRecording(
-            f"{folder} was written by a newer Twinrun (schema {document['schema']}, this one reads up to {SCHEMA})",
+            f"{path} was written by a newer Twinrun (schema {schema}, this one reads up to {SCHEMA})",
             hint="upgrade twinrun to read it",
         )
-    known = {name: document[name] for name in Manifest.__dataclass_fields__ if name in document}
-    for name, kinds in _KINDS.items():
-        if not isinstance(known.get(name), kinds):
-            raise BadRecording(f"{path} is damaged: its {name} makes no sense")
-    for name in ("arguments", "notes"):
-        known[name] = tuple(known[name])
-    return Manifest(**known)

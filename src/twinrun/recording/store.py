@@ -6,6 +6,7 @@ import json
 import sqlite3
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import xxhash
 
 from twinrun.errors import BadRecording, CannotWrite
 from twinrun.recording.frame import EVIDENCE, MOST_LAYOUTS, PHASES, Frame, Layout, pack_values, unpack_values
-from twinrun.recording.manifest import SCHEMA
+from twinrun.recording.manifest import SCHEMA, must_be_known
 
 FILE = "steps.sqlite"
 WHOLE_FRAMES = 1000  # beyond this many, per-tensor digests are rolled up to one per phase
@@ -37,29 +38,25 @@ class Writer:
         self._next_layout = 0
         self._chain = bytes(8)
         self._count = 0
-        try:
+        with _writing(self._path):
             self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
             # The kernel keeps what was written when the process is killed; only a power cut could lose it.
             self._db.execute("PRAGMA synchronous=OFF")
             self._db.executescript(_TABLES)
             self._db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
-        except sqlite3.Error as problem:
-            raise _cannot_write(self._path, problem) from None
 
     def write(self, frame: Frame) -> None:
         rollup = frame.rollup()
         roll = b"".join(digest for _, digest in rollup)
         self._chain = chain(self._chain, frame.step, frame.span, rollup)
         whole = frame.digests if self._detail or self._count < WHOLE_FRAMES else None
-        row = (
-            self._count, frame.step, frame.span, self._layout(frame.layout), roll, self._chain, whole,
-            pack_values(frame.values), frame.seconds,
-        )  # fmt: skip
-        try:
+        with _writing(self._path):
+            row = (
+                self._count, frame.step, frame.span, self._layout(frame.layout), roll, self._chain, whole,
+                pack_values(frame.values), frame.seconds,
+            )  # fmt: skip
             self._db.execute("INSERT INTO frames VALUES (?,?,?,?,?,?,?,?,?)", row)
-        except sqlite3.Error as problem:
-            raise _cannot_write(self._path, problem) from None
         self._count += 1
 
     def _layout(self, layout: Layout) -> int:
@@ -77,11 +74,9 @@ class Writer:
 
     def close(self) -> None:
         """Fold the write-ahead log into the one file, so that the folder can be copied as it is."""
-        try:
+        with _writing(self._path):
             self._db.execute("PRAGMA journal_mode=DELETE")
             self._db.close()
-        except sqlite3.Error as problem:
-            raise _cannot_write(self._path, problem) from None
 
 
 def chain(before: bytes, step: int, span: int, rollup: tuple[tuple[str, bytes], ...]) -> bytes:
@@ -101,23 +96,19 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        path = folder / FILE
-        if not path.is_file():
+        self._path = folder / FILE
+        if not self._path.is_file():
             raise BadRecording(f"{folder} is not a recording: it has no {FILE}")
         try:
-            self._db = sqlite3.connect(path, check_same_thread=False)
+            self._db = sqlite3.connect(self._path, check_same_thread=False)
             self._db.execute("PRAGMA query_only=ON")
-            schema = int(self._db.execute("SELECT value FROM meta WHERE name='schema'").fetchone()[0])
-            if schema > SCHEMA:
-                raise BadRecording(
-                    f"{path} was written by a newer Twinrun (schema {schema}, this one reads up to {SCHEMA})",
-                    hint="upgrade twinrun to read it",
-                )
+            (schema,) = self._db.execute("SELECT value FROM meta WHERE name='schema'").fetchone()
+            must_be_known(self._path, int(schema))
             self._layouts = self._read_layouts()
         except (sqlite3.Error, ValueError, TypeError, OSError) as problem:
-            raise _damaged(path, problem) from None
-        if _is_cut(path):
-            raise _damaged(path, "its end is missing")
+            raise self._damaged(problem) from None
+        if _is_cut(self._path):
+            raise self._damaged("its end is missing")
 
     def _read_layouts(self) -> dict[int, Layout]:
         rows = self._db.execute("SELECT id, phases, names FROM layouts")
@@ -127,84 +118,82 @@ class Reader:
         }
 
     def __len__(self) -> int:
-        (count,) = self._one("SELECT coalesce(max(seq) + 1, 0) FROM frames")
-        return int(count)
+        return int(self._one("SELECT coalesce(max(seq) + 1, 0) FROM frames")[0])
 
     def last_step(self) -> int:
-        (step,) = self._one("SELECT coalesce((SELECT step FROM frames ORDER BY seq DESC LIMIT 1), 0)")
-        return int(step)
+        return int(self._one("SELECT coalesce((SELECT step FROM frames ORDER BY seq DESC LIMIT 1), 0)")[0])
 
     def chain_at(self, seq: int) -> bytes:
-        (value,) = self._one("SELECT chain FROM frames WHERE seq=?", (seq,))
+        (value,) = self._one("SELECT chain FROM frames WHERE seq=?", seq)
         if not isinstance(value, bytes):
-            raise _damaged(self.folder / FILE, f"frame {seq} makes no sense")
+            raise self._damaged(f"frame {seq} is invalid")
         return value
 
     def frame(self, seq: int) -> Frame:
         for frame in self.frames(seq, seq + 1):
             return frame
-        raise _damaged(self.folder / FILE, f"frame {seq} is missing")
+        raise self._damaged(f"frame {seq} is missing")
 
     def rollup(self, seq: int) -> dict[str, bytes]:
-        layout, blob = self._one("SELECT layout, rollup FROM frames WHERE seq=?", (seq,))
+        layout, blob = self._one("SELECT layout, rollup FROM frames WHERE seq=?", seq)
         order = self._layouts[layout].phase_order if layout in self._layouts else ()
         if not isinstance(blob, bytes) or len(blob) != 8 * len(order):
-            raise _damaged(self.folder / FILE, f"frame {seq} makes no sense")
+            raise self._damaged(f"frame {seq} is invalid")
         return {phase: blob[8 * rank : 8 * rank + 8] for rank, phase in enumerate(order)}
 
     def column(self, phase: str) -> list[tuple[int, bytes]]:
         """(frame, digest) of one phase, of every frame that has it, in order."""
         found: list[tuple[int, bytes]] = []
-        for number, layout in self._layouts.items():
-            if phase in layout.phase_order:
-                place = 8 * layout.phase_order.index(phase) + 1
-                query = f"SELECT seq, substr(rollup, {place}, 8) FROM frames WHERE layout=?"
-                found += self._all(query, (number,))
+        for number, order in self._holding(phase):
+            place = 8 * order.index(phase) + 1
+            found += self._rows(f"SELECT seq, substr(rollup, {place}, 8) FROM frames WHERE layout=?", number)
         if not all(isinstance(digest, bytes) and len(digest) == 8 for _, digest in found):
-            raise _damaged(self.folder / FILE, "a frame makes no sense")
+            raise self._damaged("a frame is invalid")
         return sorted(found)
 
     def count(self, phase: str) -> int:
         """How many frames have this phase."""
-        holding = [number for number, layout in self._layouts.items() if phase in layout.phase_order]
+        holding = [number for number, _ in self._holding(phase)]
         marks = ",".join("?" * len(holding))
-        (count,) = self._one(f"SELECT count(*) FROM frames WHERE layout IN ({marks})", tuple(holding))
-        return int(count)
+        return int(self._one(f"SELECT count(*) FROM frames WHERE layout IN ({marks})", *holding)[0])
 
     def bare(self, phase: str, *, without: str) -> list[int]:
         """Frames that are no step and have this phase, and not the other one."""
-        found: list[int] = []
-        for number, layout in self._layouts.items():
-            if phase in layout.phase_order and without not in layout.phase_order:
-                rows = self._all("SELECT seq FROM frames WHERE layout=? AND span=0", (number,))
-                found += [seq for (seq,) in rows]
-        return sorted(found)
+        numbers = [number for number, order in self._holding(phase) if without not in order]
+        query = "SELECT seq FROM frames WHERE layout=? AND span=0"
+        return sorted(seq for number in numbers for (seq,) in self._rows(query, number))
+
+    def _holding(self, phase: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The layouts that have this phase: number, and phases in order."""
+        phases = ((number, layout.phase_order) for number, layout in self._layouts.items())
+        return ((number, order) for number, order in phases if phase in order)
 
     def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
         """Frames in order. `digests` is empty where only the roll-up was kept."""
         query = "SELECT step, span, layout, digests, vals, seconds FROM frames WHERE seq >= ? AND seq < ? ORDER BY seq"
         try:
-            for step, span, layout, digests, vals, seconds in self._db.execute(query, (start, stop or 2**62)):
+            for step, span, layout, digests, vals, seconds in self._rows(query, start, stop or 2**62):
                 if layout not in self._layouts:
                     self._layouts = self._read_layouts()
                 yield _frame(step, span, self._layouts[layout], digests or b"", vals, seconds)
         except (sqlite3.Error, struct.error, KeyError, ValueError, TypeError) as problem:
-            raise _damaged(self.folder / FILE, problem) from None
+            raise self._damaged(problem) from None
 
-    def _all(self, query: str, parameters: tuple[object, ...]) -> list[Any]:
+    def _rows(self, query: str, *parameters: object) -> Iterator[Any]:
         try:
-            return self._db.execute(query, parameters).fetchall()
+            yield from self._db.execute(query, parameters)
         except sqlite3.Error as problem:
-            raise _damaged(self.folder / FILE, problem) from None
+            raise self._damaged(problem) from None
 
-    def _one(self, query: str, parameters: tuple[object, ...] = ()) -> tuple[Any, ...]:
-        try:
-            row: tuple[Any, ...] | None = self._db.execute(query, parameters).fetchone()
-        except sqlite3.Error as problem:
-            raise _damaged(self.folder / FILE, problem) from None
-        if row is None:
-            raise _damaged(self.folder / FILE, "a row is missing")
-        return row
+    def _one(self, query: str, *parameters: object) -> tuple[Any, ...]:
+        for row in self._rows(query, *parameters):
+            return tuple(row)
+        raise self._damaged("a row is missing")
+
+    def _damaged(self, problem: object) -> BadRecording:
+        return BadRecording(
+            f"{self._path} is damaged or not a recording: {problem}", hint="record the run again"
+        )
 
     def close(self) -> None:
         self._db.close()
@@ -212,36 +201,36 @@ class Reader:
 
 def _checked(layout: Layout) -> Layout:
     if len(layout.phases) != len(layout.names) or not set(layout.phases) <= set(PHASES):
-        raise ValueError("a layout makes no sense")
+        raise ValueError("a layout is invalid")
     if not all(isinstance(name, str) for name in layout.names):
-        raise ValueError("a layout has names that are none")
+        raise ValueError("a layout has names that are no text")
     return layout
 
 
 def _frame(step: object, span: object, layout: Layout, digests: bytes, vals: bytes, seconds: float) -> Frame:
     values = unpack_values(vals)
     if not isinstance(step, int) or not isinstance(span, int) or len(digests) not in (0, 8 * len(layout)):
-        raise ValueError("a frame makes no sense")
+        raise ValueError("a frame is invalid")
     if any(entry >= len(layout) for entry, _ in values):
         raise ValueError("a frame has values of tensors that it does not have")
     return Frame(step, span, layout, digests, values, seconds)
 
 
 def _is_cut(path: Path) -> bool:
-    """SQLite notices a missing page only when it reads it, and a comparison reads few. The file's head tells how many
-    pages there should be; while a log lies beside it, it may rightly be behind."""
+    """SQLite notices a missing page only when it reads it, and a comparison reads few. The header says how many pages
+    there should be."""
     with path.open("rb") as file:
         head = file.read(100)
     size, pages = struct.unpack(">H", head[16:18])[0], struct.unpack(">I", head[28:32])[0]
     return bool(path.stat().st_size < (65536 if size == 1 else size) * pages)
 
 
-def _damaged(path: Path, problem: object) -> BadRecording:
-    return BadRecording(f"{path} is damaged or not a recording: {problem}", hint="record the run again")
-
-
-def _cannot_write(path: Path, problem: sqlite3.Error) -> CannotWrite:
-    return CannotWrite(
-        f"the recording {path} cannot be written: {problem}",
-        hint="free some room, or choose another place with --dir",
-    )
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as problem:
+        raise CannotWrite(
+            f"the recording {path} cannot be written: {problem}",
+            hint="free some room, or choose another place with --dir",
+        ) from None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from twinrun.source_audit.marks import NONE, Mark, Marks, without_order
+from twinrun.source_audit.marks import NONE, Marks, without_order
 
 _ALTERNATIVES = 6
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
-"""The constant of a value that is not known."""
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()  # the constant of an unknown value
 
 
 @dataclass(eq=False, slots=True)
@@ -20,23 +20,19 @@ class Value:
     kind: str = "plain"
     marks: Marks = NONE
     _: KW_ONLY
-    path: str = ""
-    """The dotted name of what it is, or of its class."""
+    path: str = ""  # the dotted name of what it is, or of its class
     constant: Any = MISSING
-    items: list[Value] | None = None
-    """The elements of a collection, one by one, as long as they are known."""
-    element: Value | None = None
-    """What any element of a collection may be."""
+    items: list[Value] | None = None  # the elements of a collection, one by one, as long as they are known
+    element: Value | None = None  # what any element of a collection may be
     attributes: dict[Any, Value] | None = None
-    ref: Any = None
-    """What it stands for: a function or class of the program, a module, the stages of a dataset."""
+    ref: Any = (
+        None  # what it stands for: a function or class of the program, a module, the stages of a dataset
+    )
     bound: Value | None = None
     numeric: bool = False
-    created: int = 0
-    """When it was created, on the clock of the state."""
+    created: int = 0  # when, on the clock of the state
     alternatives: tuple[Value, ...] = ()
-    sure: str = ""
-    """`not none` or `true`, of a value that is otherwise unknown."""
+    sure: str = ""  # `not none` or `true`, of a value that is otherwise unknown
 
     def __repr__(self) -> str:
         marks = (f"{origin.code}:{origin.line}:{mode}" for origin, mode in self.marks)
@@ -52,9 +48,17 @@ class Value:
         return [*(self.items or ()), *([self.element] if self.element is not None else ())]
 
     @property
+    def held(self) -> list[Value]:
+        """What is known of the values of a mapping."""
+        return [*([self.element] if self.element is not None else ()), *(self.attributes or {}).values()]
+
+    @property
     def is_numeric(self) -> bool:
         """Whether it is a number, or a collection of numbers."""
         return self.numeric or (bool(self.members) and all(member.numeric for member in self.members))
+
+    def may_be(self, *kinds: str) -> bool:
+        return any(each.kind in kinds for each in self.each())
 
     def attribute(self, name: Any) -> Value | None:
         return self.attributes.get(name) if self.attributes else None
@@ -63,6 +67,10 @@ class Value:
         if self.attributes is None:
             self.attributes = {}
         self.attributes[name] = value
+
+    def add_element(self, value: Value) -> None:
+        """From now on, an element may also be this."""
+        self.element = value if self.element is None else join((self.element, value))
 
     def marked(self, marks: Marks) -> Value:
         """A copy that carries these marks as well; the original is untouched."""
@@ -81,9 +89,8 @@ class Value:
     def mark(self, marks: Marks) -> None:
         """Mark the value in place: everyone who holds it sees it."""
         if marks:
-            self.marks |= marks
-            for other in self.alternatives:
-                other.marks |= marks
+            for value in (self, *self.alternatives):
+                value.marks |= marks
 
     def forget_order(self) -> None:
         """After a sort in place."""
@@ -106,53 +113,38 @@ def constant(value: Any) -> Value:
 
 def join(values: Iterable[Value]) -> Value:
     """The value after several branches: it may be any of theirs."""
-    by_identity: dict[int, Value] = {}
-    for value in values:
-        for each in value.alternatives or (value,):
-            by_identity[id(each)] = each
-    distinct = list(by_identity.values())
-    if len(distinct) == 1:
-        return distinct[0]
-    if not distinct:
-        return plain()
-    marks = NONE.union(*(value.marks for value in distinct))
-    numeric = all(value.numeric for value in distinct)
-    if all(value.kind == "plain" and not value.attributes for value in distinct):
-        return _joined_plain(distinct, marks, numeric)
+    distinct = list({id(each): each for value in values for each in value.alternatives or (value,)}.values())
+    if len(distinct) < 2:
+        return distinct[0] if distinct else plain()
     plains = [value for value in distinct if value.kind == "plain" and not value.attributes]
+    numeric = all(value.numeric for value in distinct)
+    if len(plains) == len(distinct):
+        return _joined_plain(plains, numeric)
+    marks = NONE.union(*(value.marks for value in distinct))
     if len(plains) > 1:  # the unknown ones are alike: one stands for all
         others = [value for value in distinct if value.kind != "plain" or value.attributes]
-        distinct = [*others, _joined_plain(plains, NONE.union(*(t.marks for t in plains)), False)]
+        distinct = [*others, _joined_plain(plains, False)]
     return Value("either", marks, numeric=numeric, alternatives=tuple(distinct[:_ALTERNATIVES]))
 
 
-def _joined_plain(values: list[Value], marks: Marks, numeric: bool) -> Value:
-    merged = plain(marks, numeric=numeric)
+def _joined_plain(values: list[Value], numeric: bool) -> Value:
+    merged = plain(NONE.union(*(value.marks for value in values)), numeric=numeric)
     first = values[0].constant
     if first is not MISSING and all(type(t.constant) is type(first) and t.constant == first for t in values):
         merged.constant = first
-    if all(_not_none(value) for value in values):
+    if all(each.sure or (each.constant is not MISSING and each.constant is not None) for each in values):
         merged.sure = "not none"
     return merged
 
 
-def _not_none(value: Value) -> bool:
-    return bool(value.sure) or (value.constant is not MISSING and value.constant is not None)
-
-
-_PARTS = 150
-"""How many parts of one value are looked at: an object may hold, in the end, the whole program."""
+_PARTS = 150  # how many parts of one value are looked at: an object may hold, in the end, the whole program
 
 
 def total(value: Value) -> Marks:
     """All the marks a value carries: its own, and those of its items and attributes."""
     if value.items is None and value.element is None and not value.attributes and not value.alternatives:
         return value.marks
-    found: set[Mark] = set()
-    for each in parts(value):
-        if each.marks:
-            found |= each.marks
-    return frozenset(found) if found else NONE
+    return NONE.union(*(each.marks for each in parts(value)))
 
 
 def parts(value: Value) -> list[Value]:
@@ -178,18 +170,20 @@ def parts(value: Value) -> list[Value]:
 class Arguments:
     """What a call is given."""
 
-    positional: list[Value] = field(default_factory=list)
+    args: list[Value] = field(default_factory=list)
     keywords: dict[str, Value] = field(default_factory=dict)
-    spread: Marks = NONE
-    """The marks of `*args` and `**options`."""
-    open: bool = False
-    """Whether there are arguments that cannot be seen."""
+    spread: Marks = NONE  # the marks of `*args` and `**options`
+    open: bool = False  # whether there are arguments that cannot be seen
+
+    @property
+    def everything(self) -> list[Value]:
+        return [*self.args, *self.keywords.values()]
 
     @property
     def marks(self) -> Marks:
         """The marks of all of them."""
-        return self.spread.union(*(total(value) for value in (*self.positional, *self.keywords.values())))
+        return self.spread.union(*map(total, self.everything))
 
-    def after(self, *first: Value) -> Arguments:
+    def after(self, args: Iterable[Value], keywords: Mapping[str, Value] = MappingProxyType({})) -> Arguments:
         """The same arguments behind others."""
-        return Arguments([*first, *self.positional], self.keywords, self.spread, self.open)
+        return Arguments([*args, *self.args], {**keywords, **self.keywords}, self.spread, self.open)

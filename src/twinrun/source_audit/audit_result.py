@@ -23,10 +23,8 @@ class DatasetsAudit:
     """What was found in the inputs of one run, and what of them could not be judged."""
 
     findings: tuple[Finding, ...] = ()
-    unknown: tuple[str, ...] = ()
-    """Stages that are not known, each in a line."""
-    failures: tuple[str, ...] = ()
-    """Why not all inputs were audited, each in a sentence."""
+    unknown: tuple[str, ...] = ()  # stages that are not known, each in a line
+    failures: tuple[str, ...] = ()  # why not all inputs were audited, each in a sentence
 
 
 @dataclass(frozen=True)
@@ -40,10 +38,8 @@ class AuditResult:
     silenced: tuple[tuple[Finding, str], ...] = ()
     fixes: tuple[Fix, ...] = ()
     datasets_audited: bool = False
-    reason: str | None = None
-    """Why the audit could not judge, when it could not."""
-    notes: tuple[str, ...] = ()
-    """What of the inputs could not be judged."""
+    reason: str | None = None  # why the audit could not judge, when it could not
+    notes: tuple[str, ...] = ()  # what of the inputs could not be judged
 
     @property
     def verdict(self) -> str:

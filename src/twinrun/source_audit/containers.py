@@ -30,11 +30,8 @@ def collection_of(element: Value, kind: str = "list", marks: Marks = NONE) -> Va
 
 def element_of(value: Value) -> Value:
     """One element of a collection, whichever it is."""
-    inner: list[Value] = []
-    for each in value.each():
-        if each.kind == "dict":  # iterating over a mapping gives its keys, which are not kept
-            continue
-        inner.extend(each.members)
+    # Iterating over a mapping gives its keys, which are not kept.
+    inner = [member for each in value.each() if each.kind != "dict" for member in each.members]
     if not inner:
         if value.kind in ("plain", "object") and value.constant is MISSING:
             value.element = plain(numeric=value.numeric)  # what is done to an element is done to the whole
@@ -49,8 +46,7 @@ def at(value: Value, key: Value) -> Value:
     name = key.constant
     if value.kind == "dict":
         found = value.attribute(name) if _hashable(name) else None
-        if found is None:
-            found = join(t for t in (value.element, *(value.attributes or {}).values()) if t is not None)
+        found = join(value.held) if found is None else found
         return found.marked(without_order(value.marks) | marks)
     marks |= as_value(value.marks)
     if value.items is not None and isinstance(name, int) and -len(value.items) <= name < len(value.items):
@@ -102,7 +98,7 @@ def put_in(collection: Value, value: Value) -> None:
         else:
             spill(each)
             each.numeric = each.numeric and value.numeric
-            each.element = kept if each.element is None else join((each.element, kept))
+            each.add_element(kept)
 
 
 def spill(collection: Value) -> None:
@@ -136,7 +132,7 @@ def store(mapping: Value, key: Value, value: Value) -> None:
         if each.kind == "dict" and _hashable(key.constant):
             each.set_attribute(key.constant, kept)
         elif each.kind == "dict":
-            each.element = kept if each.element is None else join((each.element, kept))
+            each.add_element(kept)
         else:
             spill(each)
             each.marks |= total(kept)
@@ -149,6 +145,4 @@ def update_from(mapping: Value, given: Value) -> None:
         for name, value in (each.attributes or {}).items():
             mapping.set_attribute(name, value)
         if each.element is not None:
-            mapping.element = (
-                each.element if mapping.element is None else join((mapping.element, each.element))
-            )
+            mapping.add_element(each.element)

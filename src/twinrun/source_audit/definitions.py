@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from twinrun.knowledge import last
+from twinrun.knowledge.functions import last
 from twinrun.source_audit.abstract_values import Value
 from twinrun.source_audit.state import Frame
 
@@ -33,6 +33,11 @@ class Function:
             found = not isinstance(self.node, ast.Lambda) and _has_yield(self.node)
             self.node._twinrun_yields = found  # type: ignore[union-attr]
         return bool(found)
+
+    @property
+    def positional(self) -> list[ast.arg]:
+        """The parameters that may be given by position."""
+        return [*self.node.args.posonlyargs, *self.node.args.args]
 
     @property
     def is_property(self) -> bool:

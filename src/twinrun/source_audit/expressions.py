@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any
 
-from twinrun.knowledge import canonical
-from twinrun.source_audit import function_calls, operators, scopes
+from twinrun.knowledge.functions import canonical
+from twinrun.source_audit import scopes
 from twinrun.source_audit.abstract_values import MISSING, Arguments, Value, constant, join, plain, total
-from twinrun.source_audit.containers import at, element_of, spill, store
+from twinrun.source_audit.containers import at, disorder, element_of, spill, store
 from twinrun.source_audit.definitions import Class, Function, FunctionNode
+from twinrun.source_audit.function_calls import call_value, enter, enter_unknown
 from twinrun.source_audit.marks import ELEMENT, NONE, VALUE, as_value, by_position
-from twinrun.source_audit.state import Frame
+from twinrun.source_audit.state import Frame, Syntax
 
 # Facts about a value's form, not its content: they do not vary when the content does.
 _FORM = frozenset({"shape", "dtype", "ndim", "itemsize", "rank", "element_spec"})
-
-
-def evaluate(frame: Frame, node: ast.expr) -> Value:
-    """The value of an expression."""
-    frame.state.work += 1
-    handler = _EXPRESSIONS.get(type(node)) or operators.EXPRESSIONS.get(type(node))
-    return handler(frame, node) if handler is not None else plain()
 
 
 def truth(value: Value) -> bool | None:
@@ -34,9 +26,9 @@ def truth(value: Value) -> bool | None:
 
 def iterate(frame: Frame, node: ast.AST, iterable: Value) -> Value:
     """One element of what is iterated over here; iterating over a set brings in its order."""
-    if any(each.kind == "instance" for each in iterable.each()):
+    if iterable.may_be("instance"):
         iterable = join(_own_elements(frame, node, each) for each in iterable.each())
-    if any(each.kind == "dataset" for each in iterable.each()):
+    if iterable.may_be("dataset"):
         frame.state.iterated.update(origin for origin, mode in iterable.marks if mode != VALUE)
     element = element_of(iterable)
     # Numbers hash to themselves: a set of them has the same order in every process.
@@ -55,7 +47,7 @@ def _own_elements(frame: Frame, node: ast.AST, value: Value) -> Value:
         method = value.ref.method(name, value)
         if method is None:
             continue
-        result = function_calls.enter_unknown(frame, node, method)
+        result = enter_unknown(frame, node, method)
         if name != "__iter__":
             return Value("generator", element=result)
         if all(each is not value for each in result.each()):
@@ -76,16 +68,14 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
     elif isinstance(target, ast.Starred):
         assign(frame, target.value, Value("list", value.marks, element=element_of(value)))
     elif isinstance(target, ast.Attribute):
-        for holder in evaluate(frame, target.value).each():
+        for holder in frame.evaluate(target.value).each():
             holder.set_attribute(target.attr, value)
     elif isinstance(target, ast.Subscript):
-        holder = evaluate(frame, target.value)
+        holder = frame.evaluate(target.value)
         if isinstance(target.slice, ast.Slice):
-            for each in holder.each():
-                spill(each)
-            holder.mark(total(value))
+            disorder(holder, total(value))
         else:
-            store(holder, evaluate(frame, target.slice), value)
+            store(holder, frame.evaluate(target.slice), value)
 
 
 def _unpack(frame: Frame, targets: list[ast.expr], value: Value) -> None:
@@ -126,10 +116,6 @@ def _name(frame: Frame, node: ast.Name) -> Value:
     return found
 
 
-def _attribute(frame: Frame, node: ast.Attribute) -> Value:
-    return attribute(frame, node, evaluate(frame, node.value), node.attr)
-
-
 def attribute(frame: Frame, node: ast.AST, holder: Value, name: str) -> Value:
     """`holder.name`."""
     if holder.alternatives:
@@ -164,14 +150,14 @@ def _class_attribute(frame: Frame, node: ast.AST, holder: Value, name: str) -> V
         return found
     receiver = holder.bound if holder.kind == "super" and holder.bound else holder
     bound = Value("function", holder.marks, ref=function, bound=receiver)
-    return function_calls.enter(frame, node, bound, Arguments()) if function.is_property else bound
+    return enter(frame, node, bound, Arguments()) if function.is_property else bound
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
-    holder = evaluate(frame, node.value)
+    holder = frame.evaluate(node.value)
     if isinstance(node.slice, ast.Slice):
         return _sliced(frame, node.slice, holder)
-    key = evaluate(frame, node.slice)
+    key = frame.evaluate(node.slice)
     if holder.kind == "external":  # a type annotation such as list[int], or os.environ["X"]
         return plain(numeric=False)
     return join(at(each, key) for each in holder.each())
@@ -179,7 +165,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
 
 def _sliced(frame: Frame, node: ast.Slice, holder: Value) -> Value:
     """A slice with bounds picks by position: of an order that varies, other elements each time."""
-    bounds = [evaluate(frame, part) for part in (node.lower, node.upper) if part is not None]
+    bounds = [frame.evaluate(part) for part in (node.lower, node.upper) if part is not None]
     part = holder.copied()
     part.alternatives, part.constant = (), MISSING
     if holder.alternatives:
@@ -193,23 +179,44 @@ def _sliced(frame: Frame, node: ast.Slice, holder: Value) -> Value:
 
 
 def _call(frame: Frame, node: ast.Call) -> Value:
-    return function_calls.call(frame, node)
+    """Evaluate the callee and the arguments, then call."""
+    callee = frame.evaluate(node.func)
+    given = Arguments()
+    for argument in node.args:
+        value = frame.evaluate(argument)
+        if not isinstance(argument, ast.Starred):
+            given.args.append(value)
+        elif value.items is not None:
+            given.args.extend(item.marked(value.marks) for item in value.items)
+        else:
+            given.open = True
+            given.args.append(iterate(frame, argument, value))
+    for keyword in node.keywords:
+        value = frame.evaluate(keyword.value)
+        if keyword.arg is not None:
+            given.keywords[keyword.arg] = value
+            continue
+        held = (value.attributes or {}).items()
+        given.keywords.update({name: inner for name, inner in held if isinstance(name, str)})
+        given.spread |= total(value)
+        given.open = given.open or value.kind != "dict" or value.element is not None
+    return call_value(frame, node, callee, given)
 
 
 def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
-    value = evaluate(frame, node.value)
+    value = frame.evaluate(node.value)
     assign(frame, node.target, value)
     return value
 
 
 def _yield(frame: Frame, node: ast.Yield) -> Value:
-    value = evaluate(frame, node.value) if node.value is not None else plain()
+    value = frame.evaluate(node.value) if node.value is not None else plain()
     frame.yielded.append(value.marked(frame.state.control))
     return plain()
 
 
 def _yield_from(frame: Frame, node: ast.YieldFrom) -> Value:
-    frame.yielded.append(iterate(frame, node, evaluate(frame, node.value)))
+    frame.yielded.append(iterate(frame, node, frame.evaluate(node.value)))
     return plain()
 
 
@@ -218,15 +225,14 @@ def _yield_from(frame: Frame, node: ast.YieldFrom) -> Value:
 
 def function_value(frame: Frame, node: FunctionNode) -> Value:
     """The function as a value; its defaults are evaluated here, once, as Python does."""
-    arguments = node.args
-    defaults: dict[str, Value] = {}
-    positional = [*arguments.posonlyargs, *arguments.args]
-    for parameter, default in zip(reversed(positional), reversed(arguments.defaults), strict=False):
-        defaults[parameter.arg] = evaluate(frame, default)
-    for parameter, keyword_default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        if keyword_default is not None:
-            defaults[parameter.arg] = evaluate(frame, keyword_default)
-    made = Function(node, getattr(node, "name", "lambda"), frame, defaults)
+    made = Function(node, getattr(node, "name", "lambda"), frame, {})
+    with_defaults = [
+        *zip(reversed(made.positional), reversed(node.args.defaults), strict=False),
+        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+    ]
+    for parameter, default in with_defaults:
+        if default is not None:
+            made.defaults[parameter.arg] = frame.evaluate(default)
     frame.state.functions.setdefault(id(frame.module), {})[id(node)] = made
     return Value("function", ref=made, created=frame.state.clock)
 
@@ -236,27 +242,27 @@ def call_decorators(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, 
     names: list[str] = []
     result = function
     for decorator in reversed(node.decorator_list):
-        value = evaluate(frame, decorator)
+        value = frame.evaluate(decorator)
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
         names.append(value.path or (target.attr if isinstance(target, ast.Attribute) else ""))
         if value.kind == "function":
-            wrapped = function_calls.enter(frame, decorator, value, Arguments([result]))
+            wrapped = enter(frame, decorator, value, Arguments([result]))
             if wrapped.kind == "function":
                 result = wrapped
     function.ref.decorators = tuple(names)
     return result
 
 
-_EXPRESSIONS: dict[type[ast.expr], Callable[[Frame, Any], Value]] = {
+EXPRESSIONS: Syntax = {
     ast.Constant: lambda frame, node: constant(node.value),
     ast.Name: _name,
-    ast.Attribute: _attribute,
+    ast.Attribute: lambda frame, node: attribute(frame, node, frame.evaluate(node.value), node.attr),
     ast.Subscript: _subscript,
     ast.Call: _call,
     ast.NamedExpr: _walrus,
     ast.Yield: _yield,
     ast.YieldFrom: _yield_from,
-    ast.Await: lambda frame, node: evaluate(frame, node.value),
-    ast.Starred: lambda frame, node: evaluate(frame, node.value),
+    ast.Await: lambda frame, node: frame.evaluate(node.value),
+    ast.Starred: lambda frame, node: frame.evaluate(node.value),
     ast.Lambda: function_value,
 }

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from twinrun.source_audit import function_calls, scopes
+from twinrun.source_audit import expressions, function_calls, operators, scopes, statements
 from twinrun.source_audit.abstract_values import Arguments, Value
 from twinrun.source_audit.definitions import Class, Function
 from twinrun.source_audit.marks import NONE
@@ -15,13 +15,13 @@ from twinrun.source_audit.relevance import may_bring_in, names_that_vary
 from twinrun.source_audit.rules import dispatch
 from twinrun.source_audit.state import LIBRARY_BUDGET, Frame, State
 
-_ROUNDS = 4
-"""A function that is followed may define others: this often they are looked for."""
+_SYNTAX = {**expressions.EXPRESSIONS, **operators.EXPRESSIONS, **statements.STATEMENTS}
+_ROUNDS = 4  # a function that is followed may define others: this often they are looked for
 
 
 def follow_program(sources: Sources, entry: Module, arguments: tuple[str, ...] | None = None) -> State:
     """Execute a script from its first statement to its last, in the order Python would."""
-    state = State(dispatch, sources, sources.roots(entry), entry=entry, arguments=arguments)
+    state = State(_SYNTAX, dispatch, sources, sources.roots(entry), entry=entry, arguments=arguments)
     with _failures_reported(state, entry):
         frame = scopes.module_frame(state, entry)
         for _ in range(_ROUNDS):
@@ -38,7 +38,7 @@ def follow_library(sources: Sources, module: Module, state: State | None = None)
 
     Streams may have been seeded by the caller, so only what is wrong whoever calls it can be found.
     """
-    state = state or State(dispatch, sources, sources.roots(module), library=True)
+    state = state or State(_SYNTAX, dispatch, sources, sources.roots(module), library=True)
     state.roots = sources.roots(module)
     state.limit = state.work + LIBRARY_BUDGET
     with _failures_reported(state, module):
@@ -54,8 +54,6 @@ def follow_library(sources: Sources, module: Module, state: State | None = None)
                     _enter(frame, method)
             state.resolve_pending()
     state.resolve_pending()
-    for stack in (state.active, state.collectors, state.loops, state.repeats):
-        stack.clear()
     state.control = NONE
     return state
 
@@ -112,5 +110,5 @@ def _instance(frame: Frame, made: Class) -> Value:
     constructor = made.find("__init__")
     given = Arguments()
     if constructor is not None and constructor.kind == "function":
-        given = function_calls.unknown_arguments(constructor.ref, bound=True)
+        given = function_calls.unknown_arguments(constructor.ref, True)
     return function_calls.instantiate(frame, made.node, Value("class", ref=made), given)

@@ -48,24 +48,19 @@ class Origin:
     file: str
     line: int
     what: str
-    when: int
-    """Position in execution order, to tell a seed that came before from one that came after."""
-    stream: str | None = None
-    """The global stream it was drawn from, when that stream was not seeded."""
-    deferred: bool = False
-    """Drawn later, when data is read: a seed that is set before then still counts."""
+    when: int  # position in execution order, to tell a seed that came before from one that came after
+    stream: str | None = None  # the global stream it was drawn from, when that stream was not seeded
+    deferred: bool = False  # drawn later, when data is read: a seed that is set before then still counts
+    # Which of several origins of one code in one place: `fit` for the shuffle that fit itself does.
     part: str = ""
-    """Which of several origins of one code in one place: `fit` for the shuffle that fit itself does."""
-    reached: str | None = None
-    """Where it reached training; None as long as it did not."""
+    reached: str | None = None  # where it reached training; None as long as it did not
+    # Something later in the program undid it: a walk whose folders are sorted in place.
     cancelled: bool = False
-    """Something later in the program undid it: a walk whose folders are sorted in place."""
+    # Seeds do not help: several threads draw from one random state, in whatever order they get to it.
     raced: bool = False
-    """Seeds do not help: several threads draw from one random state, in whatever order they get to it."""
-    covered_by: Origin | None = None
-    """Another origin whose fix fixes this one too."""
+    covered_by: Origin | None = None  # another origin whose fix fixes this one too
+    # In a library: the function or class it was last seen in. What it reaches elsewhere does not count.
     root: int = 0
-    """In a library: the function or class it was last seen in. What it reaches elsewhere does not count."""
     evidence: list[str] = field(default_factory=list)
 
     def race(self, line: str) -> None:

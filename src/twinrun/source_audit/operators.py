@@ -7,21 +7,18 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from twinrun.source_audit import expressions
+from twinrun.knowledge.set_order import SET_OPERATORS
 from twinrun.source_audit.abstract_values import MISSING, Value, constant, join, plain, total
 from twinrun.source_audit.containers import collection_of, element_of, put_in, spill, store, update_from
-from twinrun.source_audit.marks import ELEMENT, NONE, Marks, as_name, without_collection_order, without_order
-from twinrun.source_audit.state import Frame, UnorderedLoop
-
-
-def _values(frame: Frame, *nodes: ast.expr) -> list[Value]:
-    return [expressions.evaluate(frame, node) for node in nodes]
+from twinrun.source_audit.expressions import assign, iterate, truth
+from twinrun.source_audit.marks import NONE, Marks, as_name, without_collection_order, without_order
+from twinrun.source_audit.state import Frame, Syntax
 
 
 def _binary(frame: Frame, node: ast.BinOp) -> Value:
-    left, right = _values(frame, node.left, node.right)
+    left, right = frame.evaluate_all((node.left, node.right))
     marks, numeric = total(left) | total(right), left.numeric and right.numeric
-    if isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)) and _is_set(left, right):
+    if isinstance(node.op, SET_OPERATORS) and (left.may_be("set") or right.may_be("set")):
         return Value("set", without_order(marks), numeric=numeric)
     if isinstance(node.op, ast.Add) and left.kind == right.kind and left.kind in ("list", "tuple"):
         made = Value(left.kind, left.marks | right.marks, numeric=numeric)
@@ -43,14 +40,10 @@ def _is_path(value: Value) -> bool:
     return value.kind == "object" and value.path.startswith("pathlib.")
 
 
-def _is_set(left: Value, right: Value) -> bool:
-    return any(each.kind == "set" for value in (left, right) for each in value.each())
-
-
 def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
-    operand = expressions.evaluate(frame, node.operand)
+    operand = frame.evaluate(node.operand)
     if isinstance(node.op, ast.Not):
-        decided = expressions.truth(operand)
+        decided = truth(operand)
         if decided is not None:
             return constant(not decided)
         return plain(without_collection_order(total(operand)), numeric=True)
@@ -64,8 +57,8 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     stop = isinstance(node.op, ast.Or)
     possible: list[Value] = []
     for operand in node.values:
-        value = expressions.evaluate(frame, operand)
-        decided = expressions.truth(value)
+        value = frame.evaluate(operand)
+        decided = truth(value)
         if decided is None or decided is stop:
             possible.append(value)
         if decided is stop:
@@ -77,8 +70,8 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
 
 
 def _compare(frame: Frame, node: ast.Compare) -> Value:
-    left = expressions.evaluate(frame, node.left)
-    rights = _values(frame, *node.comparators)
+    left = frame.evaluate(node.left)
+    rights = frame.evaluate_all(node.comparators)
     if len(rights) == 1:
         decided = _decided(node.ops[0], left, rights[0])
         if decided is not None:
@@ -118,19 +111,19 @@ def _decided(op: ast.cmpop, left: Value, right: Value) -> bool | None:
 
 
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:
-    condition = expressions.evaluate(frame, node.test)
-    decided = expressions.truth(condition)
+    condition = frame.evaluate(node.test)
+    decided = truth(condition)
     if decided is not None:
-        return expressions.evaluate(frame, node.body if decided else node.orelse)
+        return frame.evaluate(node.body if decided else node.orelse)
     marks = without_order(total(condition))
     with frame.state.controlled(marks):
-        chosen = join(_values(frame, node.body, node.orelse))
+        chosen = join(frame.evaluate_all((node.body, node.orelse)))
     return chosen.marked(marks)
 
 
 def _text(frame: Frame, node: ast.JoinedStr) -> Value:
     inserted = (part.value for part in node.values if isinstance(part, ast.FormattedValue))
-    marks = NONE.union(*map(total, _values(frame, *inserted)))
+    marks = NONE.union(*map(total, frame.evaluate_all(inserted)))
     return plain(as_name(marks) if len(node.values) > 1 else marks)
 
 
@@ -140,9 +133,9 @@ def _text(frame: Frame, node: ast.JoinedStr) -> Value:
 def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
     made = Value({ast.List: "list", ast.Tuple: "tuple"}.get(type(node), "set"), items=[])
     for element in node.elts:
-        value = expressions.evaluate(frame, element)
+        value = frame.evaluate(element)
         if isinstance(element, ast.Starred) and made.kind != "set":
-            value = expressions.iterate(frame, element, value)
+            value = iterate(frame, element, value)
         put_in(made, value)
     if made.kind != "set" and any(isinstance(element, ast.Starred) for element in node.elts):
         spill(made)
@@ -152,43 +145,41 @@ def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
 def _dict(frame: Frame, node: ast.Dict) -> Value:
     made = Value("dict")
     for key, value in zip(node.keys, node.values, strict=True):
-        held = expressions.evaluate(frame, value)
+        held = frame.evaluate(value)
         if key is None:
             update_from(made, held)
         else:
-            store(made, expressions.evaluate(frame, key), held)
+            store(made, frame.evaluate(key), held)
     return made
 
 
 def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
-    state = frame.state
+    state, outer_names = frame.state, dict(frame.names)
     conditions: Marks = NONE
-    outer_names, loops = dict(frame.names), len(state.loops)
-    for generator in node.generators:
-        iterable = expressions.evaluate(frame, generator.iter)
-        element = expressions.iterate(frame, generator.iter, iterable)
-        unordered = frozenset(origin for origin, mode in total(element) if mode == ELEMENT)
-        if unordered:
-            state.loops.append(UnorderedLoop(unordered))
-        expressions.assign(frame, generator.target, element)
-        conditions |= without_order(NONE.union(*map(total, _values(frame, *generator.ifs))))
-    state.repeats.append([])
-    if isinstance(node, ast.DictComp):
-        made = Value("dict")
-        store(made, *_values(frame, node.key, node.value))
-        made.element = join(t for t in (made.element, *(made.attributes or {}).values()) if t is not None)
-        made.attributes = None
-    else:
-        value = expressions.evaluate(frame, node.elt)
-        made = collection_of(value, "set" if isinstance(node, ast.SetComp) else "list")
+    with state.during(loops=state.loops):
+        for generator in node.generators:
+            element = iterate(frame, generator.iter, frame.evaluate(generator.iter))
+            state.loops = state.loops_over(element)
+            assign(frame, generator.target, element)
+            conditions |= without_order(NONE.union(*map(total, frame.evaluate_all(generator.ifs))))
+        with state.during(repeats=[*state.repeats, []]):
+            made = _comprehended(frame, node)
     made.marks |= conditions
-    state.repeats.pop()
-    del state.loops[loops:]
     frame.names = outer_names
     return made
 
 
-EXPRESSIONS: dict[type[ast.expr], Callable[[Frame, Any], Value]] = {
+def _comprehended(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
+    """The collection, for one element of what is iterated over."""
+    if not isinstance(node, ast.DictComp):
+        return collection_of(frame.evaluate(node.elt), "set" if isinstance(node, ast.SetComp) else "list")
+    made = Value("dict")
+    store(made, *frame.evaluate_all((node.key, node.value)))
+    made.element, made.attributes = join(made.held), None
+    return made
+
+
+EXPRESSIONS: Syntax = {
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
     ast.BoolOp: _boolean,

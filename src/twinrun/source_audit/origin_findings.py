@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from twinrun.findings.catalogue import finding, lookup
 from twinrun.findings.finding import Finding
-from twinrun.knowledge import STREAMS, TENSORFLOW
+from twinrun.knowledge.functions import STREAMS, TENSORFLOW
 from twinrun.source_audit.marks import Origin
 from twinrun.source_audit.state import STREAM_NAMES, SeedEvent, State
 
@@ -24,8 +24,7 @@ class Reported:
     finding: Finding
     group: tuple[str, str, str] | None
     when: int
-    program: str | None = None
-    """The file that was started: a missing seed belongs there."""
+    program: str | None = None  # the file that was started: a missing seed belongs there
 
 
 def reported(state: State) -> list[Reported]:

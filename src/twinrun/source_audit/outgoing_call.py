@@ -7,24 +7,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from twinrun.knowledge import Argument, Known, Switch, known
-from twinrun.source_audit import expressions, function_calls
+from twinrun.knowledge.functions import Argument, Known, Switch, known
 from twinrun.source_audit.abstract_values import Arguments, Value, plain, total
-from twinrun.source_audit.marks import NONE, VALUE, Marks, Origin, with_mode
-from twinrun.source_audit.state import Frame, State
+from twinrun.source_audit.expressions import iterate
+from twinrun.source_audit.function_calls import call_value, enter_unknown
+from twinrun.source_audit.marks import NONE, VALUE, Marks, Origin, as_value, with_mode, without_order
+from twinrun.source_audit.state import Draw, Frame, SeedEvent, Seeding, State, source_text
 
 
-@dataclass(eq=False, slots=True)
-class Call:
+@dataclass(eq=False, slots=True, kw_only=True)
+class Call(Arguments):
     """A call of a function, method or object that is not the program's own."""
 
     frame: Frame
     node: ast.Call
-    path: str
-    """The canonical dotted name of the function; of a method, the name of the method."""
-    arguments: Arguments
-    receiver: Value = field(default_factory=plain)
-    """The object a method belongs to, or the object that is called."""
+    path: str  # the canonical dotted name of the function; of a method, the name of the method
+    receiver: Value = field(default_factory=plain)  # the object a method belongs to, or that is called
 
     # -- what it is given -----------------------------------------------------------------------------
 
@@ -38,31 +36,6 @@ class Call:
         found = known(self.path)
         assert found is not None
         return found
-
-    @property
-    def args(self) -> list[Value]:
-        return self.arguments.positional
-
-    @property
-    def keywords(self) -> dict[str, Value]:
-        return self.arguments.keywords
-
-    @property
-    def spread(self) -> Marks:
-        return self.arguments.spread
-
-    @property
-    def open(self) -> bool:
-        return self.arguments.open
-
-    @property
-    def everything(self) -> list[Value]:
-        return [*self.args, *self.keywords.values()]
-
-    @property
-    def marks(self) -> Marks:
-        """The marks of all arguments."""
-        return self.arguments.marks
 
     @property
     def first(self) -> Value:
@@ -107,9 +80,25 @@ class Call:
         """The marks of something that varies from here on."""
         return frozenset({(self.origin(code, part=part), mode)})
 
+    def seed(self, stream: str, value: Value | None) -> None:
+        """A global stream is given a seed; None as a value (or no value) means entropy of the system."""
+        state = self.state
+        if value is None or value.constant is None:
+            state.streams[stream] = Seeding("unseeded")
+            return
+        state.streams[stream] = Seeding("seeded", as_value(value.marks))
+        origins = frozenset(origin for origin, _ in value.marks)
+        state.seeds.append(SeedEvent(stream, state.tick(), self.frame.site(self.node), origins))
+
     def draw(self, stream: str, code: str, *, kind: str, mode: str = VALUE, part: str = "") -> Marks:
         """Draw from a global stream: the marks of the result."""
-        return self.state.draw(stream, code, self.frame, self.node, kind=kind, mode=mode, part=part)
+        seeding = self.state.streams[stream]
+        marks = with_mode(seeding.marks, mode)
+        if seeding.state == "unseeded":
+            origin = self.state.origin(code, self.frame, self.node, stream=stream, part=part)
+            marks = frozenset({(origin, mode)})
+        self.collect(kind, 0, marks)
+        return marks
 
     def seeded_draw(self, known: Known, code: str, *, kind: str, mode: str = VALUE) -> Marks:
         """The marks of a draw: those of the seed that it is given, or else of the stream behind it."""
@@ -119,37 +108,48 @@ class Call:
         given = self.argument(seed.position, seed.name)
         return with_mode(total(given), mode) if given is not None else NONE
 
-    def collect(self, kind: str, created: int) -> None:
+    def collect(self, kind: str, created: int, marks: Marks = NONE) -> None:
         """Report a draw from a generator that was created at this time to whoever collects draws."""
-        self.state.collect(kind, self.frame, self.node, created)
+        collectors = self.state.collectors
+        if collectors:
+            if kind == "host" and not any(each.kind in ("host", "loader") for each in collectors):
+                kind = "trace"  # in a function that TensorFlow traces: drawn once, when the graph is built
+            origins = tuple(origin for origin, _ in marks if origin.stream)
+            draw = Draw(kind, self.frame.site(self.node), source_text(self.node), created, origins)
+            for collector in collectors:
+                collector.draws.append(draw)
 
     def reach(self, marks: Marks, what: str) -> None:
-        self.state.reach(marks, self.frame, self.node, what)
+        self.state.reach(marks, f"{what} at {self.frame.site(self.node)}")
 
     def reach_dataset(self, marks: Marks) -> Marks:
-        self.state.reach_dataset(marks, self.frame, self.node)
+        """These marks are in a dataset. What varies in it reaches training; an order does, unless the program
+        itself iterates over the dataset: then what it does with the elements decides."""
+        self.reach(without_order(marks), "a dataset")
+        for origin, mode in marks:
+            if mode != VALUE and origin.root in (0, self.state.root):
+                self.state.pending.setdefault(origin, f"a dataset at {self.frame.site(self.node)}")
         return marks
 
     # -- what it calls back ---------------------------------------------------------------------------
 
     def iterate(self, value: Value) -> Value:
         """One element of an argument that is iterated over."""
-        return expressions.iterate(self.frame, self.node, value)
+        return iterate(self.frame, self.node, value)
 
     def invoke(self, callee: Value, arguments: Arguments) -> Value:
-        return function_calls.call_value(self.frame, self.node, callee, arguments)
+        return call_value(self.frame, self.node, callee, arguments)
 
     def enter_unknown(self, callee: Value, marks: Marks = NONE) -> Value:
         """Follow a function that somebody else calls, with arguments that carry these marks."""
-        return function_calls.enter_unknown(self.frame, self.node, callee, marks)
+        return enter_unknown(self.frame, self.node, callee, marks)
 
     def escaping(self, values: Iterable[Value] | None = None, depth: int = 3) -> Marks:
         """The marks of the results of the functions among the arguments, which the callee may call."""
         marks: Marks = NONE
         given = self.marks
-        for each in (
-            each for value in (self.everything if values is None else values) for each in value.each()
-        ):
+        candidates = self.everything if values is None else values
+        for each in (each for value in candidates for each in value.each()):
             if each.kind == "function" and id(each.ref.node) not in self.state.active:
                 marks |= total(self.enter_unknown(each, given))
             elif each.kind == "partial":

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from twinrun.knowledge import Kind, methods_of, root
+from twinrun.knowledge.functions import Kind, methods_of, root
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
 # Calls into these at module level do something, or draw something, when the module is imported.
@@ -49,8 +49,8 @@ class Module:
     shown: str
     tree: ast.Module
     source: bytes
+    # What others have found out about it, by the function that did.
     remembered: dict[Any, Any] = field(default_factory=dict)
-    """What others have found out about it, by the function that did."""
 
     @property
     def package(self) -> str:
@@ -207,8 +207,7 @@ class Roots:
 class Sources:
     """The files of one audit: each is read and parsed once, whoever imports it."""
 
-    also: tuple[str, ...] = ()
-    """Folders of the user's project, where imports are looked for last."""
+    also: tuple[str, ...] = ()  # folders of the user's project, where imports are looked for last
     problems: list[Problem] = field(default_factory=list)
     _by_path: dict[str, Module | None] = field(default_factory=dict)
     _found: dict[tuple[str, Roots], Module | None] = field(default_factory=dict)

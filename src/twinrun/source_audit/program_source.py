@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from twinrun.knowledge import DRAW_METHODS
+from twinrun.knowledge.functions import DRAW_METHODS
+from twinrun.knowledge.set_order import Sets
 from twinrun.source_audit.audit import audit_source
-from twinrun.source_audit.set_order import Sets
 
 Place = tuple[str, int, str]  # file, line, what is written there
 _MODULES = ("random", "np", "numpy", "tf", "keras")  # whose draws the event log shows

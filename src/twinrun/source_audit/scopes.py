@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from twinrun.knowledge import canonical, root
+from twinrun.knowledge.functions import canonical, root
 from twinrun.source_audit.abstract_values import Value, constant, plain
 from twinrun.source_audit.program_files import Module, absolute
 from twinrun.source_audit.state import Frame, State
@@ -66,15 +66,12 @@ def _module_frame_of(frame: Frame) -> Frame:
 
 def module_frame(state: State, module: Module) -> Frame:
     """The names of one of the program's modules; it is executed the first time somebody needs them."""
-    from twinrun.source_audit.statements import run_block  # which imports this module
-
     frame = state.modules.get(id(module))
     if frame is None:
         name = constant("__main__" if module is state.entry else module.name)
         frame = state.modules[id(module)] = Frame(state, module, {"__name__": name, "__file__": plain()})
-        root, state.root = state.root, 0
-        run_block(frame, module.tree.body)
-        state.root = root
+        with state.during(root=0):
+            frame.execute(module.tree.body)
     return frame
 
 

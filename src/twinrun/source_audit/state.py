@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from twinrun.knowledge import NUMPY, PYTHON, STREAMS, TENSORFLOW
-from twinrun.source_audit.abstract_values import Arguments, Value
-from twinrun.source_audit.marks import (
-    NONE,
-    VALUE,
-    Marks,
-    Origin,
-    Site,
-    as_value,
-    line_of,
-    with_mode,
-    without_order,
-)
+from twinrun.knowledge.functions import NUMPY, PYTHON, STREAMS, TENSORFLOW
+from twinrun.source_audit.abstract_values import Arguments, Value, plain, total
+from twinrun.source_audit.marks import ELEMENT, NONE, Marks, Origin, Site, line_of, without_order
 from twinrun.source_audit.program_files import Module, Problem, Roots, Sources
 
 STREAM_NAMES = {
@@ -29,10 +19,8 @@ STREAM_NAMES = {
     TENSORFLOW: "TensorFlow's global seed",
 }
 
-PROGRAM_BUDGET = 400_000
-"""Expressions looked at in one program before the audit gives up on going deeper."""
-LIBRARY_BUDGET = 4_000
-"""The same for one function or class of a file that others call."""
+PROGRAM_BUDGET = 400_000  # expressions looked at in one program before the audit gives up on going deeper
+LIBRARY_BUDGET = 4_000  # the same for one function or class of a file that others call
 PROGRAM_DEPTH = 30
 LIBRARY_DEPTH = 3
 
@@ -42,8 +30,8 @@ class Seeding:
     """The state of one global stream: `unseeded`, `seeded`, or `unknown` (a caller may have seeded it)."""
 
     state: str
+    # What the seed itself depends on: a stream seeded with the clock varies as the clock does.
     marks: Marks = NONE
-    """What the seed itself depends on: a stream seeded with the clock varies as the clock does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +41,18 @@ class SeedEvent:
     stream: str
     when: int
     site: Site
+    # What the seed itself was taken from: a seed that was drawn came after the draw, but not too late.
     origins: frozenset[Origin] = frozenset()
-    """What the seed itself was taken from: a seed that was drawn came after the draw, but not too late."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
     """One draw of randomness, as seen by whoever collects them (a mapped function, a loader)."""
 
-    kind: str
-    """`op` (a stateful TensorFlow op), `generator`, `keras`, `host` (Python or NumPy)."""
+    kind: str  # `op` (a stateful TensorFlow op), `generator`, `keras`, `host` (Python or NumPy)
     site: Site
     what: str
-    created: int
-    """When the generator was created: one created inside the function is not shared."""
+    created: int  # when the generator was created: one created inside the function is not shared
     origins: tuple[Origin, ...] = ()
 
     def cover(self, race: Origin) -> None:
@@ -109,6 +95,37 @@ class Frame:
     returned: list[Value] = field(default_factory=list)
     yielded: list[Value] = field(default_factory=list)
 
+    def evaluate(self, node: ast.expr) -> Value:
+        """The value of an expression."""
+        return self._follow(node) or plain()
+
+    def evaluate_all(self, nodes: Iterable[ast.expr]) -> list[Value]:
+        return [self.evaluate(node) for node in nodes]
+
+    def execute(self, body: Iterable[ast.stmt]) -> str | None:
+        """Execute statements; returns how the block was left before its end: return, raise, break or continue."""
+        before = self.state.control
+        jump = None
+        for statement in body:
+            if self.state.exhausted:
+                break
+            jump = self._follow(statement)
+            if jump:
+                break
+        self.state.control = before
+        return jump
+
+    def _follow(self, node: ast.expr | ast.stmt) -> Any:
+        self.state.work += 1
+        handler = self.state.syntax.get(type(node))
+        return handler(self, node) if handler is not None else None
+
+    def site(self, node: ast.AST) -> Site:
+        return Site(self.module.shown, line_of(node))
+
+
+Syntax = Mapping[type[ast.AST], Callable[[Frame, Any], Any]]
+
 
 class Rules(Protocol):
     """What calls into other libraries, and assignments to their objects, do. `rules.dispatch` implements it."""
@@ -122,13 +139,14 @@ class Rules(Protocol):
 class State:
     """One program (or, with `library`, a set of files that others call) being followed."""
 
+    syntax: Syntax  # how each kind of expression is evaluated, and each kind of statement executed
     rules: Rules
     sources: Sources
     roots: Roots
     library: bool = False
     entry: Module | None = None
+    # The words after the program on the command line; None when they are not known.
     arguments: tuple[str, ...] | None = None
-    """The words after the program on the command line; None when they are not known."""
     streams: dict[str, Seeding] = field(default_factory=dict)
     seeds: list[SeedEvent] = field(default_factory=list)
     op_determinism: Site | None = None
@@ -138,22 +156,19 @@ class State:
     global_generator: Value | None = None
     origins: dict[Any, Origin] = field(default_factory=dict)
     clock: int = 0
-    pending: dict[Origin, str] = field(default_factory=dict)
-    """Orders that are in a dataset, and where."""
+    pending: dict[Origin, str] = field(default_factory=dict)  # orders that are in a dataset, and where
+    # Orders in datasets that the program itself iterates over.
     iterated: set[Origin] = field(default_factory=set)
-    """Orders in datasets that the program itself iterates over."""
+    # Orders in datasets, or elements of them, that something unknown was given.
     handed_out: set[Origin] = field(default_factory=set)
-    """Orders in datasets, or elements of them, that something unknown was given."""
     control: Marks = NONE
-    deferring: int = 0
+    deferring: bool = False  # what is being executed runs later, when data is read
     collectors: list[Collector] = field(default_factory=list)
     loops: list[UnorderedLoop] = field(default_factory=list)
-    repeats: list[list[ast.AST]] = field(default_factory=list)
-    """The bodies of the loops being executed."""
+    repeats: list[list[ast.AST]] = field(default_factory=list)  # the bodies of the loops being executed
+    # The call that created the thread whose function is being followed; 0 for the main thread.
     thread: int = 0
-    """The call that created the thread whose function is being followed; 0 for the main thread."""
-    racing: int = 0
-    """Above 0 inside what several threads of the program do at a time."""
+    racing: bool = False  # inside what several threads of the program do at a time
     modules: dict[int, Frame] = field(default_factory=dict)
     entered: dict[int, int] = field(default_factory=dict)
     summaries: dict[int, Value] = field(default_factory=dict)
@@ -162,15 +177,14 @@ class State:
     work: int = 0
     limit: int = PROGRAM_BUDGET
     depth: int = PROGRAM_DEPTH
+    # Which function or class of a library is being followed; 0 for a program, and for code of modules.
     root: int = 0
-    """Which function or class of a library is being followed; 0 for a program, and for code of modules."""
     problems: list[Problem] = field(default_factory=list)
+    # The functions defined so far, by module and node.
     functions: dict[int, dict[int, Any]] = field(default_factory=dict)
-    """The functions defined so far, by module and node."""
-    loaded: set[int] = field(default_factory=set)
-    """Functions that live code mentions, by node."""
+    loaded: set[int] = field(default_factory=set)  # functions that live code mentions, by node
+    # Names of methods that were called on something unknown.
     unknown_methods: set[str] = field(default_factory=set)
-    """Names of methods that were called on something unknown."""
     instances: dict[int, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -188,11 +202,8 @@ class State:
         self.root += 1
         self.limit = self.work + LIBRARY_BUDGET
         self.forget_seeds()
-        self.entered.clear()
-        self.summaries.clear()
-        self.instances.clear()
-
-    # -- time and budget ------------------------------------------------------------------------------
+        for known in (self.entered, self.summaries, self.instances):
+            known.clear()
 
     def tick(self) -> int:
         self.clock += 1
@@ -204,42 +215,25 @@ class State:
 
     # -- origins --------------------------------------------------------------------------------------
 
-    def site(self, frame: Frame, node: ast.AST) -> Site:
-        return Site(frame.module.shown, line_of(node))
-
     def origin(
         self, code: str, frame: Frame, node: ast.AST, what: str = "", *, stream: str = "", part: str = ""
     ) -> Origin:
         """The origin of this code at this node; the same one each time the node is executed."""
         key = (code, id(node), stream, part)
         if key not in self.origins:
-            site, what = self.site(frame, node), what or source_text(node)
-            origin = Origin(code, site.file, site.line, what, self.tick(), stream or None, part=part)
-            origin.deferred = self.deferring > 0
+            site, what = frame.site(node), what or source_text(node)
+            origin = Origin(
+                code, site.file, site.line, what, self.tick(), stream or None, self.deferring, part
+            )
             self.origins[key] = origin
         self.origins[key].root = self.root
         return self.origins[key]
 
-    def origin_at_draw(self, code: str, draw: Draw) -> Origin:
-        """The origin of this code at the place of a draw."""
-        key = (code, draw.site)
-        if key not in self.origins:
-            self.origins[key] = Origin(code, draw.site.file, draw.site.line, draw.what, self.tick())
-        return self.origins[key]
-
-    def reach(self, marks: Marks, frame: Frame, node: ast.AST, what: str) -> None:
+    def reach(self, marks: Marks, where: str) -> None:
         """These marks reached training here, and so did what decided that this is executed at all."""
         for origin, _ in marks | self.control:
             if origin.reached is None and origin.root in (0, self.root):
-                origin.reached = f"{what} at {self.site(frame, node)}"
-
-    def reach_dataset(self, marks: Marks, frame: Frame, node: ast.AST) -> None:
-        """These marks are in a dataset. What varies in it reaches training; an order does, unless the program
-        itself iterates over the dataset: then what it does with the elements decides."""
-        self.reach(without_order(marks), frame, node, "a dataset")
-        for origin, mode in marks:
-            if mode != VALUE and origin.root in (0, self.root):
-                self.pending.setdefault(origin, f"a dataset at {self.site(frame, node)}")
+                origin.reached = where
 
     def escaped(self, marks: Marks) -> None:
         """An element of a dataset was handed to something that cannot be looked into."""
@@ -252,78 +246,32 @@ class State:
                 origin.reached = where
         self.pending.clear()
 
-    # -- global streams -------------------------------------------------------------------------------
+    # -- while something is executed ------------------------------------------------------------------
 
-    def seed(self, stream: str, frame: Frame, node: ast.AST, value: Value | None) -> None:
-        """A global stream is given a seed; None as a value (or no value) means entropy of the system."""
-        if value is None or value.constant is None:
-            self.streams[stream] = Seeding("unseeded")
-            return
-        self.streams[stream] = Seeding("seeded", as_value(value.marks))
-        origins = frozenset(origin for origin, _ in value.marks)
-        self.seeds.append(SeedEvent(stream, self.tick(), self.site(frame, node), origins))
+    @contextmanager
+    def during(self, **values: Any) -> Iterator[None]:
+        """Attributes that have other values while something is executed."""
+        before = {name: getattr(self, name) for name in values}
+        vars(self).update(values)
+        try:
+            yield
+        finally:
+            vars(self).update(before)
 
-    def draw(
-        self,
-        stream: str,
-        code: str,
-        frame: Frame,
-        node: ast.AST,
-        *,
-        kind: str,
-        mode: str = VALUE,
-        part: str = "",
-    ) -> Marks:
-        """Draw from a global stream: the marks of the result."""
-        seeding = self.streams[stream]
-        marks: Marks = NONE
-        if seeding.state == "unseeded":
-            marks = frozenset({(self.origin(code, frame, node, stream=stream, part=part), mode)})
-        elif seeding.marks:
-            marks = with_mode(seeding.marks, mode)
-        self.collect(kind, frame, node, 0, marks)
-        return marks
-
-    def collect(self, kind: str, frame: Frame, node: ast.AST, created: int, marks: Marks = NONE) -> None:
-        """Report to the collectors that something random was drawn here."""
-        if not self.collectors:
-            return
-        if kind == "host" and not any(collector.kind in ("host", "loader") for collector in self.collectors):
-            kind = "trace"  # in a function that TensorFlow traces: drawn once, when the graph is built
-        origins = tuple(origin for origin, _ in marks if origin.stream)
-        draw = Draw(kind, self.site(frame, node), source_text(node), created, origins)
-        for collector in self.collectors:
-            collector.draws.append(draw)
-
-    # -- scopes of attention --------------------------------------------------------------------------
+    def controlled(self, marks: Marks) -> AbstractContextManager[None]:
+        """What is executed inside depends on a condition with these marks."""
+        return self.during(control=self.control | without_order(marks))
 
     @contextmanager
     def collecting(self, kind: str) -> Iterator[Collector]:
         collector = Collector(kind, self.tick())
-        self.collectors.append(collector)
-        try:
+        with self.during(collectors=[*self.collectors, collector]):
             yield collector
-        finally:
-            self.collectors.pop()
 
-    @contextmanager
-    def deferred(self) -> Iterator[None]:
-        """What is executed inside runs later, when data is read."""
-        self.deferring += 1
-        try:
-            yield
-        finally:
-            self.deferring -= 1
-
-    @contextmanager
-    def controlled(self, marks: Marks) -> Iterator[None]:
-        """What is executed inside depends on a condition with these marks."""
-        before = self.control
-        self.control = before | without_order(marks)
-        try:
-            yield
-        finally:
-            self.control = before
+    def loops_over(self, element: Value) -> list[UnorderedLoop]:
+        """The loops being executed and one over such elements, when their order varies."""
+        unordered = frozenset(origin for origin, mode in total(element) if mode == ELEMENT)
+        return [*self.loops, UnorderedLoop(unordered)] if unordered else self.loops
 
 
 def source_text(node: ast.AST) -> str:

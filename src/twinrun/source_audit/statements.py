@@ -7,40 +7,24 @@ What a condition depends on marks what is assigned under it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from twinrun.source_audit import expressions, scopes
+from twinrun.source_audit import scopes
 from twinrun.source_audit.abstract_values import Value, join, plain, total
 from twinrun.source_audit.containers import element_of, store
 from twinrun.source_audit.definitions import Class, Function
-from twinrun.source_audit.marks import ELEMENT, NONE, Marks, as_collection, without_order
-from twinrun.source_audit.state import Frame, Seeding, UnorderedLoop
+from twinrun.source_audit.expressions import assign, call_decorators, function_value, iterate, truth
+from twinrun.source_audit.marks import NONE, Marks, as_collection, without_order
+from twinrun.source_audit.state import Frame, Seeding, Syntax
 
 Names = dict[str, Value]
 
 
-def run_block(frame: Frame, body: Iterable[ast.stmt]) -> str | None:
-    """Execute statements; returns how the block was left before its end: return, raise, break or continue."""
-    state = frame.state
-    before = state.control
-    jump = None
-    for statement in body:
-        if state.exhausted:
-            break
-        state.work += 1
-        handler = _STATEMENTS.get(type(statement))
-        jump = handler(frame, statement) if handler is not None else None
-        if jump:
-            break
-    state.control = before
-    return jump
-
-
 def _if(frame: Frame, node: ast.If) -> str | None:
-    condition = expressions.evaluate(frame, node.test)
-    decided = expressions.truth(condition)
+    condition = frame.evaluate(node.test)
+    decided = truth(condition)
     if decided is not None:
-        return run_block(frame, node.body if decided else node.orelse)
+        return frame.execute(node.body if decided else node.orelse)
     return _branches(frame, [node.body, node.orelse], total(condition))
 
 
@@ -53,7 +37,7 @@ def _branches(frame: Frame, bodies: list[list[ast.stmt]], marks: Marks = NONE) -
     for body in bodies:
         frame.names, state.streams = dict(names), dict(streams)
         with state.controlled(marks):
-            jumps.append(run_block(frame, body))
+            jumps.append(frame.execute(body))
         if jumps[-1] not in ("return", "raise"):
             left.append((frame.names, state.streams))
     frame.names, state.streams = names, streams
@@ -86,69 +70,62 @@ def _merged_streams(*states: dict[str, Seeding]) -> dict[str, Seeding]:
 
 
 def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> str | None:
-    loops = frame.state.loops
-    element = expressions.iterate(frame, node.iter, expressions.evaluate(frame, node.iter))
-    unordered = frozenset(origin for origin, mode in total(element) if mode == ELEMENT)
-    if unordered:
-        loops.append(UnorderedLoop(unordered))
-    try:
-        _repeat(frame, node.body, lambda: expressions.assign(frame, node.target, element))
-    finally:
-        if unordered:
-            loops.pop()
-    return run_block(frame, node.orelse)
+    state = frame.state
+    element = iterate(frame, node.iter, frame.evaluate(node.iter))
+    with state.during(loops=state.loops_over(element)):
+        _repeat(frame, node.body, lambda: assign(frame, node.target, element))
+    return frame.execute(node.orelse)
 
 
 def _while(frame: Frame, node: ast.While) -> str | None:
-    condition = expressions.evaluate(frame, node.test)
-    if expressions.truth(condition) is False:
-        return run_block(frame, node.orelse)
+    condition = frame.evaluate(node.test)
+    if truth(condition) is False:
+        return frame.execute(node.orelse)
     with frame.state.controlled(total(condition)):
         _repeat(frame, node.body, lambda: None)
-    expressions.evaluate(frame, node.test)
-    return run_block(frame, node.orelse)
+    frame.evaluate(node.test)
+    return frame.execute(node.orelse)
 
 
 def _repeat(frame: Frame, body: list[ast.stmt], start: Callable[[], None]) -> None:
     """Execute the body of a loop twice, so that the second turn sees what the first left behind."""
     state = frame.state
     before, streams = dict(frame.names), dict(state.streams)
-    passes = state.passes
-    state.repeats.append([*body])
-    for turn in range(passes):
-        state.passes = passes if turn == 0 else 1
-        start()
-        run_block(frame, body)
-    state.repeats.pop()
-    state.passes = passes
+    with state.during(repeats=[*state.repeats, list[ast.AST](body)]):
+        for passes in (state.passes, 1)[
+            : state.passes
+        ]:  # the loops inside are taken twice the first time only
+            with state.during(passes=passes):
+                start()
+                frame.execute(body)
     frame.names = _merged(before, frame.names)
     state.streams = _merged_streams(state.streams, streams)
 
 
 def _try(frame: Frame, node: ast.Try) -> str | None:
-    jump = run_block(frame, node.body)
+    jump = frame.execute(node.body)
     if not node.handlers:
-        jump = jump or run_block(frame, node.orelse)
-        return run_block(frame, node.finalbody) or jump
+        jump = jump or frame.execute(node.orelse)
+        return frame.execute(node.finalbody) or jump
     if jump == "raise":
         jump = None
     for handler in node.handlers:
         if handler.name:
             frame.names[handler.name] = plain()
     _branches(frame, [[] if jump else node.orelse, *(handler.body for handler in node.handlers)])
-    return run_block(frame, node.finalbody) or jump
+    return frame.execute(node.finalbody) or jump
 
 
 def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> str | None:
     for item in node.items:
-        value = expressions.evaluate(frame, item.context_expr)
+        value = frame.evaluate(item.context_expr)
         if item.optional_vars is not None:
-            expressions.assign(frame, item.optional_vars, value)
-    return run_block(frame, node.body)
+            assign(frame, item.optional_vars, value)
+    return frame.execute(node.body)
 
 
 def _match(frame: Frame, node: ast.Match) -> str | None:
-    subject = expressions.evaluate(frame, node.subject)
+    subject = frame.evaluate(node.subject)
     for case in node.cases:
         for pattern in ast.walk(case.pattern):
             name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
@@ -163,66 +140,65 @@ def _match(frame: Frame, node: ast.Match) -> str | None:
 def _assignment(frame: Frame, node: ast.Assign | ast.AnnAssign) -> None:
     if node.value is None:
         return
-    value = expressions.evaluate(frame, node.value)
+    value = frame.evaluate(node.value)
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
         frame.state.rules.assigned(frame, target, value, node)
         if isinstance(target, ast.Attribute) and target.attr in ("learning_rate", "lr"):
-            frame.state.reach(total(value), frame, node, "the learning rate")
-        expressions.assign(frame, target, value)
+            frame.state.reach(total(value), f"the learning rate at {frame.site(node)}")
+        assign(frame, target, value)
 
 
 def _augmented(frame: Frame, node: ast.AugAssign) -> None:
     """`x += …`: a counter when x is a number, more elements when it is a collection."""
     state = frame.state
-    value = expressions.evaluate(frame, node.value)
+    value = frame.evaluate(node.value)
     if isinstance(node.target, ast.Name):
         old = scopes.lookup(frame, node.target.id)  # as it is, not as a counter that is read
         for loop in state.loops:
             loop.counters.add(node.target.id)
     else:
-        old = expressions.evaluate(frame, node.target)
+        old = frame.evaluate(node.target)
     marks = total(value)
     if isinstance(node.target, ast.Subscript):
-        key = expressions.evaluate(frame, node.target.slice)
-        holder = expressions.evaluate(frame, node.target.value)
+        key = frame.evaluate(node.target.slice)
+        holder = frame.evaluate(node.target.value)
         store(holder, key, plain(without_order(marks) | state.control, numeric=value.numeric))
     elif old.numeric:
-        expressions.assign(frame, node.target, plain(without_order(total(old) | marks), numeric=True))
+        assign(frame, node.target, plain(without_order(total(old) | marks), numeric=True))
     elif old.kind in ("list", "set"):
         if old.kind == "list":
             old.mark(as_collection(marks) | state.control)
         old.element = join((element_of(old), plain(without_order(marks))))
         old.items, old.numeric = None, False
     else:
-        expressions.assign(frame, node.target, plain(total(old) | as_collection(marks)))
+        assign(frame, node.target, plain(total(old) | as_collection(marks)))
 
 
 def _return(frame: Frame, node: ast.Return) -> str:
-    value = expressions.evaluate(frame, node.value) if node.value is not None else Value(constant=None)
+    value = frame.evaluate(node.value) if node.value is not None else Value(constant=None)
     frame.returned.append(value.marked(frame.state.control))
     return "return"
 
 
 def _raise(frame: Frame, node: ast.Raise) -> str:
     if node.exc is not None:
-        expressions.evaluate(frame, node.exc)
+        frame.evaluate(node.exc)
     return "raise"
 
 
 def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    function = expressions.function_value(frame, node)
-    scopes.bind(frame, node.name, expressions.call_decorators(frame, node, function))
+    function = function_value(frame, node)
+    scopes.bind(frame, node.name, call_decorators(frame, node, function))
 
 
 def _class(frame: Frame, node: ast.ClassDef) -> None:
-    bases = tuple(expressions.evaluate(frame, base) for base in node.bases)
+    bases = tuple(frame.evaluate(base) for base in node.bases)
     decorators = tuple(
-        expressions.evaluate(frame, each.func if isinstance(each, ast.Call) else each).path
-        for each in node.decorator_list
+        frame.evaluate(each.func if isinstance(each, ast.Call) else each).path for each in node.decorator_list
     )
     made = Class(node, node.name, frame, bases, decorators=decorators)
     body = Frame(frame.state, frame.module, made.names, frame)
-    run_block(body, node.body)
+    body.execute(node.body)
     made.names = body.names
     for value in made.names.values():
         for each in value.each():
@@ -239,10 +215,10 @@ def _delete(frame: Frame, node: ast.Delete) -> None:
 
 
 def _expression(frame: Frame, node: ast.Expr | ast.Assert) -> None:
-    expressions.evaluate(frame, node.test if isinstance(node, ast.Assert) else node.value)
+    frame.evaluate(node.test if isinstance(node, ast.Assert) else node.value)
 
 
-_STATEMENTS: dict[type[ast.stmt], Callable[..., str | None]] = {
+STATEMENTS: Syntax = {
     ast.If: _if,
     ast.For: _for,
     ast.AsyncFor: _for,
@@ -268,6 +244,5 @@ _STATEMENTS: dict[type[ast.stmt], Callable[..., str | None]] = {
     ast.ImportFrom: scopes.run_import_from,
     ast.Break: lambda frame, node: "break",
     ast.Continue: lambda frame, node: "continue",
+    **({ast.TryStar: _try} if hasattr(ast, "TryStar") else {}),
 }
-if hasattr(ast, "TryStar"):
-    _STATEMENTS[ast.TryStar] = _try

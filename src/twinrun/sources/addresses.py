@@ -7,11 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from twinrun.protocol.evidence import Evidence
-from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
-from twinrun.sources.hash_order import FIXED, place_notes
+from twinrun.protocol import Evidence, Freeze, Source, Suspect, Weight
+from twinrun.sources.hash_order import FIXED, suspect_code
 from twinrun.twin.callers import is_users
 from twinrun.twin.session import Session
 
@@ -35,16 +32,11 @@ class Addresses(Source):
         places = [*read, *evidence.code.hash_order()]
         if not places:
             return
-        file, line, _ = places[0]
-        yield Suspect(
-            source=self.name,
-            code="TW301",
-            message="the address of an object (id(), or the hash made from it) differs from process to process",
-            freeze=(Freeze(self.name),),
-            file=file,
-            line=line,
+        yield suspect_code(
+            self,
+            places,
+            "the address of an object (id(), or the hash made from it) differs from process to process",
             weight=self.weight.plus(_READ if read else 0),
-            notes=place_notes(places),
             experiment="with the addresses of objects frozen",
             advice="number the objects as they are made, and order them by that number: an address is not a property of an object",
         )

@@ -9,12 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, differs, one
-from twinrun.protocol.intervention import Freeze, Vary
-from twinrun.protocol.point import Point, Wrap
-from twinrun.protocol.source import SecondLook
-from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.protocol import Event, Evidence, Point, SecondLook, Suspect, Vary, Weight, Wrap, differs, one
 from twinrun.protocol.variation import Setting, Variation, inside
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import Caller, direct_caller
@@ -23,67 +18,63 @@ from twinrun.twin.session import Session
 NAME = "clock"
 # Another year, month, day of the month and of the week, hour, minute, second, and fraction of a second.
 AHEAD = datetime.timedelta(days=397, hours=1, minutes=1, seconds=1.25)
-_FROZEN_TIME = 1_600_000_000.0
-_FROZEN_COUNTER = 1000.0
-_TIMES = ("time", "time_ns")
-_COUNTERS = (
-    "perf_counter",
-    "perf_counter_ns",
-    "monotonic",
-    "monotonic_ns",
-)  # they measure, and tell no time of day
-_DATES = ("localtime", "gmtime", "ctime")
+_FROZEN_TIME, _FROZEN_COUNTER = 1_600_000_000.0, 1000.0
+# They measure, and do not tell the time of day.
+_COUNTERS = ("perf_counter", "monotonic", "perf_counter_ns", "monotonic_ns")
 _now, _localtime = time.time, time.localtime
 
-
-def ahead(session: Session) -> datetime.timedelta:
-    """How far the clock of this twin is moved."""
-    return AHEAD if session.varied.get("clock") == "moved" else datetime.timedelta()
-
-
-def frozen_moment(session: Session, action: str, who: Caller, start: float) -> float | None:
-    """A fixed moment, a little later at every call, where this line is frozen."""
-    if session.log.frozen(NAME, action, who) is None:
-        return None
-    return start + 0.001 * session.log.turns(NAME, action, who)
+# What a function answers for a moment: takes the original (or the class that it is called on), the moment, and the
+# arguments of the call.
+Answer = Callable[..., Any]
 
 
-def _number(name: str) -> Wrap:
-    """Of `time`, the functions that give a number."""
-    start = _FROZEN_COUNTER if name in _COUNTERS else _FROZEN_TIME
-    in_nanoseconds = name.endswith("_ns")
-
-    def wrap(session: Session, original: Callable[[], Any]) -> Callable[[], Any]:
-        moved = 0.0 if name in _COUNTERS else ahead(session).total_seconds()
-
-        def read() -> Any:
-            value = original()
-            who = direct_caller()
-            if who is None:
-                return value
-            moment = frozen_moment(session, "read", who, start)
-            if in_nanoseconds:
-                value = value + int(moved * 1e9) if moment is None else int(moment * 1e9)
-            else:
-                value = value + moved if moment is None else moment
-            session.log.record(NAME, "read", who, f"time.{name}", repr(value).encode())
-            return value
-
-        return read
-
-    return wrap
+def _seconds(original: Any, moment: float) -> float:
+    return moment
 
 
-def _date(name: str) -> Wrap:
-    """Of `time`, the functions that take a moment, or none for now."""
+def _nanoseconds(original: Any, moment: float) -> int:
+    return int(moment * 1e9)
+
+
+def _date(original: Any, moment: float, *_: None) -> Any:
+    return original(moment)
+
+
+def _text(original: Any, moment: float, format: str, *_: None) -> Any:
+    return original(format, _localtime(moment))
+
+
+def _datetime(cls: Any, moment: float, *args: Any, **kwargs: Any) -> Any:
+    return cls.fromtimestamp(moment, *args, **kwargs)
+
+
+def _utc(cls: Any, moment: float) -> Any:
+    return cls.fromtimestamp(moment, datetime.timezone.utc).replace(tzinfo=None)
+
+
+def _moment(session: Session, action: str, who: Caller, *, counts: bool = False) -> float | None:
+    """What the clock is to show this line: a fixed moment, a little later at every call, where the line is frozen; a
+    moved one where the clock of this twin is moved. None: now."""
+    if session.log.frozen(NAME, action, who) is not None:
+        start = _FROZEN_COUNTER if counts else _FROZEN_TIME
+        return start + 0.001 * session.log.turns(NAME, action, who)
+    moved = session.varied.get("clock") == "moved" and not counts
+    return _now() + AHEAD.total_seconds() if moved else None
+
+
+def _function(name: str, action: str, answer: Answer, *, required: int = 0) -> Wrap:
+    """A function of `time`. With more arguments than are required it may answer for another moment than now."""
+    counts = name in _COUNTERS
 
     def wrap(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-        def read(seconds: float | None = None) -> Any:
-            who = direct_caller() if seconds is None else None
+        def read(*args: Any) -> Any:
+            about_now = all(arg is None for arg in args[required:])
+            who = direct_caller() if about_now else None
             if who is None:
-                return original(seconds)
-            value = original(_moment(session, who))
-            session.log.record(NAME, "date", who, f"time.{name}", repr(value).encode())
+                return original(*args)
+            moment = _moment(session, action, who, counts=counts)
+            value = original(*args) if moment is None else answer(original, moment, *args)
+            session.log.record(NAME, action, who, f"time.{name}", repr(value).encode("utf-8", "replace"))
             return value
 
         return read
@@ -91,42 +82,34 @@ def _date(name: str) -> Wrap:
     return wrap
 
 
-def _strftime(session: Session, original: Callable[..., str]) -> Callable[..., str]:
-    def strftime(format: str, t: Any = None) -> str:
-        who = direct_caller() if t is None else None
-        if who is None:
-            return original(format) if t is None else original(format, t)
-        value = original(format, _localtime(_moment(session, who)))
-        session.log.record(NAME, "date", who, "time.strftime", value.encode("utf-8", "replace"))
-        return value
-
-    return strftime
-
-
-def _moment(session: Session, who: Caller) -> float:
-    frozen = frozen_moment(session, "date", who, _FROZEN_TIME)
-    return _now() + ahead(session).total_seconds() if frozen is None else frozen
-
-
-def _today(name: str) -> Wrap:
+def _method(name: str, answer: Answer) -> Wrap:
     """A class method of date or datetime that answers for now."""
 
     def wrap(session: Session, original: Any) -> Any:
         def read(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            value = original.__get__(None, cls)(*args, **kwargs)
             who = direct_caller()
-            if who is None:
-                return value
-            moment = frozen_moment(session, "date", who, _FROZEN_TIME)
-            # By a difference, which keeps the type of a subclass.
-            by = ahead(session) if moment is None else value.fromtimestamp(moment, *args, **kwargs) - value
-            value = value + by
+            moment = None if who is None else _moment(session, "date", who)
+            now = original.__get__(None, cls)
+            value = now(*args, **kwargs) if moment is None else answer(cls, moment, *args, **kwargs)
             session.log.record(NAME, "date", who, name, repr(value).encode())
             return value
 
         return classmethod(read)
 
     return wrap
+
+
+def _points() -> Iterator[Point]:
+    answer: Answer
+    for name in ("time", "time_ns", *_COUNTERS):
+        answer = _nanoseconds if name.endswith("_ns") else _seconds
+        yield Point(f"time:{name}", _function(name, "read", answer), "reads of the clock")
+    reason = "reads of the time of day"
+    for name in ("localtime", "gmtime", "ctime"):
+        yield Point(f"time:{name}", _function(name, "date", _date), reason)
+    yield Point("time:strftime", _function("strftime", "date", _text, required=1), reason)
+    for name, answer in (("datetime.now", _datetime), ("datetime.utcnow", _utc), ("date.today", _datetime)):
+        yield Point(f"datetime:{name}", _method(name, answer), "reads of the date")
 
 
 def _timezone(number: int) -> Setting:
@@ -141,19 +124,11 @@ def _tells_time(event: Event) -> bool:
 
 class Clock(FreshValues):
     name = NAME
-    code = "TW303"
     codes = ("TW303",)
     actions = ("read", "date")
     messages = (("read", "the clock is read"), ("date", "the date or time is read"))
     weight = Weight(init=2, batch=3, later=5)
-    points = (
-        *(Point(f"time:{name}", _number(name), "reads of the clock", ("cause",)) for name in (*_TIMES, *_COUNTERS)),
-        *(Point(f"time:{name}", _date(name), "reads of the time of day", ("cause",)) for name in _DATES),
-        Point("time:strftime", _strftime, "reads of the time of day", ("cause",)),
-        Point("datetime:datetime.now", _today("datetime.now"), "reads of the date", ("cause",)),
-        Point("datetime:datetime.utcnow", _today("datetime.utcnow"), "reads of the date", ("cause",)),
-        Point("datetime:date.today", _today("date.today"), "reads of the date", ("cause",)),
-    )  # fmt: skip
+    points = tuple(_points())
     variations = (
         Variation("timezone", "the time zone", _timezone, "TW303", "the time zone reaches training"),
         Variation(
@@ -171,13 +146,9 @@ class Clock(FreshValues):
             event = one(pair)
             moves = _tells_time(event) if variation == "clock" else event.action == "date"
             if moves and differs(pair):
-                yield Suspect(
-                    source=self.name,
-                    code=self.code,
-                    message="the time or the date reaches training",
-                    freeze=(Freeze.at(event),),
-                    file=event.file,
-                    line=event.line,
+                yield self.suspect(
+                    [event],
+                    "the time or the date reaches training",
                     notes=(f"{event.call} is read there",),
                     experiment=f"with {event.call} at line {event.line} frozen",
                 )

@@ -4,15 +4,10 @@ they are taken in the order in which the work was submitted."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, one
-from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.point import Point
-from twinrun.protocol.source import SecondLook, Source
-from twinrun.protocol.suspect import Suspect, Weight
+from twinrun.protocol import Event, Evidence, Point, SecondLook, Source, Suspect, Weight, one, replacement
 from twinrun.sources.stream import race_code
 from twinrun.sources.threads import NUMBERED, look_for_races
 from twinrun.twin.callers import Caller, caller
@@ -34,68 +29,53 @@ def _is_frozen(session: Session, who: Caller | None, call: str) -> bool:
     return session.log.frozen(NAME, "take", who) is not None
 
 
-def _number(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+@replacement
+def _number(session: Session, original: Any, self: Any) -> None:
     """Every future knows when it was submitted."""
-
-    def __init__(self: Any) -> None:  # noqa: N807
-        original(self)
-        self._twinrun_number = next(_numbers)
-
-    return __init__
+    original(self)
+    self._twinrun_number = next(_numbers)
 
 
 def _submitted(future: Any) -> int:
     return int(getattr(future, "_twinrun_number", 0))
 
 
-def _as_completed(session: Session, original: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    def as_completed(fs: Iterable[Any], timeout: float | None = None) -> Iterator[Any]:
-        futures = list(fs)
-        if _is_frozen(session, caller(), "as_completed"):
-            return in_order(futures, timeout)
+@replacement
+def _as_completed(session: Session, original: Any, fs: Iterable[Any], timeout: float | None = None) -> Any:
+    futures = list(fs)
+    if not _is_frozen(session, caller(), "as_completed"):
         return original(futures, timeout)
-
-    def in_order(futures: list[Any], timeout: float | None) -> Iterator[Any]:
-        for future in sorted(futures, key=_submitted):
-            yield from original([future], timeout)
-
-    return as_completed
+    return (done for future in sorted(futures, key=_submitted) for done in original([future], timeout))
 
 
-def _wait(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def wait(fs: Iterable[Any], timeout: float | None = None, return_when: str = "ALL_COMPLETED") -> Any:
-        futures = list(fs)
-        if return_when == "ALL_COMPLETED":
-            return original(futures, timeout, return_when)
-        frozen = _is_frozen(session, caller(), f"wait({return_when})")
-        if not frozen or not futures:
-            return original(futures, timeout, return_when)
-        first = min(futures, key=_submitted)
-        done = original([first], timeout)
-        return done._replace(not_done=done.not_done | {future for future in futures if future is not first})
-
-    return wait
+@replacement
+def _wait(
+    session: Session, original: Any, fs: Any, timeout: float | None = None, return_when: str = "ALL_COMPLETED"
+) -> Any:
+    futures = list(fs)
+    all_together = return_when == "ALL_COMPLETED"
+    if all_together or not _is_frozen(session, caller(), f"wait({return_when})") or not futures:
+        return original(futures, timeout, return_when)
+    first = min(futures, key=_submitted)
+    done = original([first], timeout)
+    return done._replace(not_done=done.not_done | {future for future in futures if future is not first})
 
 
-def _imap_unordered(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def imap_unordered(self: Any, func: Callable[..., Any], iterable: Any, chunksize: int = 1) -> Any:
-        if _is_frozen(session, caller(), "Pool.imap_unordered"):
-            return self.imap(func, iterable, chunksize)
-        return original(self, func, iterable, chunksize)
-
-    return imap_unordered
+@replacement
+def _imap_unordered(session: Session, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    if _is_frozen(session, caller(), "Pool.imap_unordered"):
+        return self.imap(*args, **kwargs)
+    return original(self, *args, **kwargs)
 
 
-def _apply_async(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def apply_async(self: Any, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        calls_back = kwargs.get("callback") is not None or len(args) > 2
-        frozen = calls_back and _is_frozen(session, caller(), "Pool.apply_async(callback=…)")
-        result = original(self, func, *args, **kwargs)
-        if frozen:
-            result.wait()
-        return result
-
-    return apply_async
+@replacement
+def _apply_async(session: Session, original: Any, self: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+    calls_back = kwargs.get("callback") is not None or len(args) > 2
+    frozen = calls_back and _is_frozen(session, caller(), "Pool.apply_async(callback=…)")
+    result = original(self, func, *args, **kwargs)
+    if frozen:
+        result.wait()
+    return result
 
 
 class CompletionOrder(Source):
@@ -104,26 +84,22 @@ class CompletionOrder(Source):
     actions = ("take",)
     weight = Weight(init=4, batch=11, later=8)
     points = (
-        Point("concurrent.futures._base:Future.__init__", _number, "the order in which work is submitted", ("cause",)),
-        Point("concurrent.futures._base:as_completed", _as_completed, "results in completion order", ("cause",),
+        Point("concurrent.futures._base:Future.__init__", _number, "the order in which work is submitted"),
+        Point("concurrent.futures._base:as_completed", _as_completed, "results in completion order",
               everywhere="concurrent"),
-        Point("concurrent.futures._base:wait", _wait, "results in completion order", ("cause",), everywhere="concurrent"),
-        Point("multiprocessing.pool:Pool.imap_unordered", _imap_unordered, "results in completion order", ("cause",)),
-        Point("multiprocessing.pool:Pool.apply_async", _apply_async, "callbacks in completion order", ("cause",)),
+        Point("concurrent.futures._base:wait", _wait, "results in completion order", everywhere="concurrent"),
+        Point("multiprocessing.pool:Pool.imap_unordered", _imap_unordered, "results in completion order"),
+        Point("multiprocessing.pool:Pool.apply_async", _apply_async, "callbacks in completion order"),
     )  # fmt: skip
 
     def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
         for pair in evidence.of(self.name, "take"):
             event = one(pair)
             instead = _INSTEAD.get(event.call, NUMBERED)
-            yield Suspect(
-                source=self.name,
+            yield self.suspect(
+                [event],
+                f"{event.call} gives results in completion order",
                 code=race_code(evidence),
-                message=f"{event.call} gives results in completion order",
-                freeze=(Freeze.at(event),),
-                file=event.file,
-                line=event.line,
-                weight=self.weight,
                 experiment="with the results taken in the order in which the work was submitted",
                 advice=f"take the results in the order in which the work was submitted: {instead}",
             )

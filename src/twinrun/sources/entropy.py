@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import xxhash
 
-from twinrun.protocol.point import Point
-from twinrun.protocol.suspect import Weight
+from twinrun.protocol import Point, Weight, replacement
 from twinrun.sources.fresh_values import FreshValues
-from twinrun.twin.callers import Caller, caller
+from twinrun.twin.callers import caller
 from twinrun.twin.session import Session
 
 NAME = "entropy"
@@ -17,20 +17,13 @@ NAME = "entropy"
 _CALLS = {"": "os.urandom", "uuid": "uuid4", "secrets": "secrets", "random": "random.SystemRandom"}
 
 
-def _watch(session: Session, original: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    def urandom(size: int) -> bytes:
-        who = caller()
-        action = "read" if who is not None and who.via in _CALLS else "library"
-        number = session.log.frozen(NAME, action, who)
-        data = original(size) if number is None else stretched(number, size)
-        session.log.record(NAME, action, who, _call(who), data)
-        return data
-
-    return urandom
-
-
-def _call(who: Caller | None) -> str:
-    return _CALLS.get(who.via if who else "", "os.urandom")
+@replacement
+def _urandom(session: Session, original: Callable[[int], bytes], size: int) -> bytes:
+    who = caller()
+    via = who.via if who is not None else ""
+    action, call = "read" if via in _CALLS else "library", _CALLS.get(via, "os.urandom")
+    real, frozen = partial(original, size), partial(stretched, size=size)
+    return session.log.value(NAME, action, who, call, real, frozen)
 
 
 def stretched(number: int, size: int) -> bytes:
@@ -41,12 +34,11 @@ def stretched(number: int, size: int) -> bytes:
 
 class Entropy(FreshValues):
     name = NAME
-    code = "TW108"
     codes = ("TW108",)
     actions = ("read", "library")
     messages = (("read", "entropy of the operating system is drawn"),)
     weight = Weight(init=4, batch=5, later=4)
     points = (
-        Point("os:urandom", _watch, "reads of the operating system's entropy", ("cause",)),
-        Point("random:_urandom", _watch, "the copy of os.urandom that random.SystemRandom and secrets use", ("cause",)),
-    )  # fmt: skip
+        Point("os:urandom", _urandom, "reads of the operating system's entropy"),
+        Point("random:_urandom", _urandom, "the copy of os.urandom that random.SystemRandom and secrets use"),
+    )

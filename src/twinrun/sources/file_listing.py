@@ -9,13 +9,8 @@ from typing import Any
 import msgspec
 import xxhash
 
-from twinrun.protocol.event import Event
+from twinrun.protocol import Event, Point, Source, Suspect, Variation, Weight, inside, replacement
 from twinrun.protocol.evidence import Evidence, differs, one
-from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.point import Point
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
-from twinrun.protocol.variation import Variation, inside
 from twinrun.twin.callers import Caller, caller
 from twinrun.twin.session import Session
 
@@ -52,11 +47,9 @@ def _encoded(names: list[Any]) -> bytes:
     return repr(names).encode("utf-8", "replace")
 
 
-def _listdir(session: Session, original: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    def listdir(path: Any = ".") -> list[Any]:
-        return _ordered(session, caller(), original(path), "os.listdir", lambda name: name)
-
-    return listdir
+@replacement
+def _listdir(session: Session, original: Any, path: Any = ".") -> list[Any]:
+    return _ordered(session, caller(), original(path), "os.listdir", lambda name: name)
 
 
 class _Scan:
@@ -74,25 +67,21 @@ class _Scan:
     def __enter__(self) -> _Scan:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         self._left = iter(())
 
+    __exit__ = close
 
-def _scandir(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def scandir(path: Any = ".") -> Any:
-        who = caller()
-        by_user = who is not None and who.via in _SCANS
-        if not by_user and not _is_reversed(session):
-            return original(path)
-        with original(path) as entries:
-            found = list(entries)
-        call = _SCANS.get(who.via, "os.scandir") if who is not None else ""
-        return _Scan(_ordered(session, who if by_user else None, found, call, lambda entry: entry.name))
 
-    return scandir
+@replacement
+def _scandir(session: Session, original: Any, path: Any = ".") -> Any:
+    who = caller()
+    call = _SCANS.get(who.via, "") if who is not None else ""
+    if not call and not _is_reversed(session):
+        return original(path)
+    with original(path) as entries:
+        found = list(entries)
+    return _Scan(_ordered(session, who if call else None, found, call, lambda entry: entry.name))
 
 
 class FileListing(Source):
@@ -102,8 +91,8 @@ class FileListing(Source):
     weight = Weight(init=4, batch=9, later=3)
     # glob, pathlib and os.walk are all built on these two.
     points = (
-        Point("os:listdir", _listdir, "directory listings", ("cause",)),
-        Point("os:scandir", _scandir, "directory listings of os.walk, glob and pathlib", ("cause",)),
+        Point("os:listdir", _listdir, "directory listings"),
+        Point("os:scandir", _scandir, "directory listings of os.walk, glob and pathlib"),
     )
     variations = (
         Variation(
@@ -123,27 +112,16 @@ class FileListing(Source):
             if a.detail_as(Listed) == b.detail_as(Listed):
                 yield self._unordered(a)
             else:
-                yield Suspect(
-                    source=self.name,
-                    code="TW304",
-                    message=f"{a.call} found different files in each run",
-                    file=a.file,
-                    line=a.line,
-                    weight=self.weight,
-                )
+                message = f"{a.call} found different files in each run"
+                yield self.suspect([a], message, code="TW304", freeze=())
 
     def reached_by(self, variation: str, evidence: Evidence) -> Iterator[Suspect]:
         return (self._unordered(one(pair)) for pair in evidence.of(self.name, "list") if differs(pair))
 
     def _unordered(self, event: Event) -> Suspect:
-        return Suspect(
-            source=self.name,
-            code="TW302",
-            message=f"{event.call} gives the files in an order that is not fixed",
-            freeze=(Freeze.at(event),),
-            file=event.file,
-            line=event.line,
-            weight=self.weight,
+        return self.suspect(
+            [event],
+            f"{event.call} gives the files in an order that is not fixed",
             notes=(f"{event.call} is not sorted",),
             experiment="with this listing sorted",
         )

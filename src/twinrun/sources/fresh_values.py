@@ -5,18 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, differs, in_library, is_direct, one
-from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect
+from twinrun.protocol import Event, Evidence, Source, Suspect, differs, one
+from twinrun.protocol.evidence import in_library, is_direct
 from twinrun.sources.stream import LIBRARY
 
 
 class FreshValues(Source):
     """`messages` has, for each action that is suspected, what it means when its values differ."""
 
-    code: str = ""
     messages: tuple[tuple[str, str], ...] = ()
     advice: str = ""
     makes_seeds = True
@@ -29,24 +25,18 @@ class FreshValues(Source):
         for action, message in self.messages:
             events = [one(pair) for pair in evidence.of(self.name, action) if differs(pair)]
             own = [event for event in events if is_direct(event)]
-            if own:
-                yield self._suspect(message, own, 0)
             by_libraries = [event for event in events if in_library(event)]
-            if by_libraries:
-                yield self._suspect(message, by_libraries, LIBRARY)
+            for group, bonus in ((own, 0), (by_libraries, LIBRARY)):
+                if group:
+                    yield self._suspect(message, group, bonus)
 
     def _suspect(self, message: str, events: list[Event], bonus: int) -> Suspect:
-        first = events[0]
-        return Suspect(
-            source=self.name,
-            code=self.code,
-            message=f"{message}: {first.call}",
-            freeze=tuple(Freeze.at(event) for event in events),
-            file=first.file,
-            line=first.line,
+        return self.suspect(
+            events,
+            f"{message}: {events[0].call}",
             weight=self.weight.plus(bonus),
             notes=tuple(f"{event.call} at {event.place}" for event in events[:4]),
-            experiment=f"with {first.call} frozen there",
+            experiment=f"with {events[0].call} frozen there",
             advice=self.advice,
             sequential=any(self.is_sequential(event) for event in events),
             narrows=True,

@@ -6,8 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from twinrun.protocol.point import Point
-from twinrun.protocol.suspect import Weight
+from twinrun.protocol import Point, Weight, replacement
 from twinrun.sources.entropy import stretched
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import Caller, caller, unseen
@@ -17,24 +16,21 @@ NAME = "generators"
 _made = threading.local()  # `by`: the line that was last recorded as making a NumPy generator, in this thread
 
 
-def _watch_entropy(session: Session, original: Callable[[int], int]) -> Callable[[int], int]:
+@replacement
+def _randbits(session: Session, original: Callable[[int], int], k: int) -> int:
     """NumPy's own copy of `secrets.randbits`, by which every generator without a seed takes its entropy."""
-
-    def randbits(k: int) -> int:
-        who = caller()
-        number = session.log.frozen(NAME, "make", who)
-        if number is not None:
-            value = int.from_bytes(stretched(number, (k + 7) // 8), "little") >> (-k % 8)
-        else:
-            with unseen():
-                value = original(k)
-        # A library's own generator counts too, unless it is made while the library is imported.
-        if who is not None and who.via != "importlib":
-            session.log.record(NAME, "make", who, "a NumPy generator", str(value).encode())
-            _made.by = who
-        return value
-
-    return randbits
+    who = caller()
+    number = session.log.frozen(NAME, "make", who)
+    if number is not None:
+        value = int.from_bytes(stretched(number, (k + 7) // 8), "little") >> (-k % 8)
+    else:
+        with unseen():
+            value = original(k)
+    # A library's own generator counts too, unless it is made while the library is imported.
+    if who is not None and who.via != "importlib":
+        session.log.record(NAME, "make", who, "a NumPy generator", str(value).encode())
+        _made.by = who
+    return value
 
 
 def seeded_after_all(session: Session) -> None:
@@ -48,7 +44,6 @@ def seeded_after_all(session: Session) -> None:
 
 class Generators(FreshValues):
     name = NAME
-    code = "TW103"
     codes = ("TW103",)
     actions = ("make",)
     messages = (("make", "a random generator is made without a seed"),)
@@ -56,10 +51,9 @@ class Generators(FreshValues):
     points = (
         Point(
             "numpy.random.bit_generator:randbits",
-            _watch_entropy,
+            _randbits,
             "NumPy generators made without a seed",
-            ("cause",),
-            "NumPy 1.26 to 2.4",
+            tested_on="NumPy 1.26 to 2.4",
             after="numpy.random",
         ),
     )

@@ -7,15 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Any
 
-from twinrun.protocol import seeds
+from twinrun.protocol import Freeze, PinRequest, Source, Suspect, Weight, derive, relative
 from twinrun.protocol.control import Control, NotApplied, Reading
-from twinrun.protocol.event import relative
 from twinrun.protocol.evidence import CodePlace, Evidence
-from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Setting, Variation
 from twinrun.twin.callers import unseen
 from twinrun.twin.session import current
@@ -55,7 +51,8 @@ def _sample_hash(seed: int) -> int | None:
 
 
 def _wanted(request: PinRequest) -> int:
-    return seeds.hash_seed(request.seed)
+    """PYTHONHASHSEED takes a 32-bit number; 0, which is never derived, would switch randomisation off."""
+    return derive(request.seed, "hash order")
 
 
 def _apply(request: PinRequest) -> None:
@@ -119,16 +116,11 @@ class HashOrder(Source):
             yield self._suspect(places)
 
     def _suspect(self, places: list[CodePlace]) -> Suspect:
-        file, line, _ = places[0] if places else (None, None, "")
-        return Suspect(
-            source=self.name,
-            code="TW301",
-            message="the order of a set, or a value of hash(), differs from process to process",
-            freeze=(Freeze(self.name),),
-            file=file,
-            line=line,
+        return suspect_code(
+            self,
+            places,
+            "the order of a set, or a value of hash(), differs from process to process",
             weight=self.weight if places else _LAST,
-            notes=place_notes(places),
             experiment="with PYTHONHASHSEED=0",
         )
 
@@ -136,5 +128,9 @@ class HashOrder(Source):
         return FIXED
 
 
-def place_notes(places: list[CodePlace]) -> tuple[str, ...]:
-    return tuple(f"{text} at {relative(file)}:{line}" for file, line, text in places[:4])
+def suspect_code(source: Source, places: list[CodePlace], message: str, **fields: Any) -> Suspect:
+    """A suspect by what is written in the program: no event shows it, and it is frozen in the whole process."""
+    file, line, _ = places[0] if places else (None, None, "")
+    notes = tuple(f"{text} at {relative(file)}:{line}" for file, line, text in places[:4])
+    freeze = (Freeze(source.name),)
+    return Suspect(source.name, source.code, message, freeze, file, line, notes=notes, **fields)

@@ -8,7 +8,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -16,14 +16,10 @@ from typing import Any
 
 import xxhash
 
-from twinrun.protocol.event import relative
+from twinrun.protocol import Freeze, Point, Source, Suspect, Weight, relative, replacement
 from twinrun.protocol.evidence import Evidence, differs, one
 from twinrun.protocol.facts import Inputs
-from twinrun.protocol.intervention import Freeze
-from twinrun.protocol.point import Point
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
-from twinrun.twin.callers import Caller, caller, is_library, is_users, own
+from twinrun.twin.callers import Caller, caller, is_library, is_users, own, unseen
 from twinrun.twin.event_log import EventLog
 from twinrun.twin.session import Session
 
@@ -61,21 +57,15 @@ class InputsRead:
         self._recorded: set[tuple[str, Mark | None]] = set()
         self._bytes = 0
         self._lock = threading.RLock()
-        self._busy = threading.local()
 
     def record_read(self, path: Any, who: Caller | None) -> None:
         """The program opens this file to read it, or looks whether it exists."""
-        if who is None or getattr(self._busy, "on", False) or not self._log.recording:
+        if who is None or not self._log.recording:
             return
-        self._busy.on = True
-        try:
+        with unseen(), contextlib.suppress(Exception):
             name = os.fsdecode(path)
             if name and "://" not in name and not _is_no_input(name):
                 self._record(str(Path(name).absolute()), who)
-        except Exception:
-            return
-        finally:
-            self._busy.on = False
 
     def _record(self, path: str, who: Caller) -> None:
         mark, fresh = self._look(path)
@@ -131,7 +121,7 @@ def _is_no_input(name: str) -> bool:
 
 
 def _see_opened(inputs: InputsRead) -> None:
-    """Every file that Python opens, by an audit hook: it is the one place that no open() passes by."""
+    """Every file that Python opens, by an audit hook, which no open() can avoid."""
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event != "open" or getattr(own, "looking", False):
@@ -159,27 +149,23 @@ def _by_an_import() -> bool:
     return False
 
 
-def _watch_stat(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def stat(path: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(path, *args, **kwargs)
-        except FileNotFoundError:
-            if isinstance(path, (str, bytes, os.PathLike)) and session.inputs is not None:
-                who = caller()
-                if who is not None and who.via in _PATH_LIBRARIES:
-                    session.inputs.record_read(path, who)
-            raise
-
-    return stat
+@replacement
+def _stat_path(session: Session, original: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return original(path, *args, **kwargs)
+    except FileNotFoundError:
+        if isinstance(path, (str, bytes, os.PathLike)) and session.inputs is not None:
+            who = caller()
+            if who is not None and who.via in _PATH_LIBRARIES:
+                session.inputs.record_read(path, who)
+        raise
 
 
-def _watch_hdf(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def make_fid(name: Any, mode: Any, *args: Any, **kwargs: Any) -> Any:
-        if mode in ("r", "r+", "a", None) and session.inputs is not None:
-            session.inputs.record_read(name, caller())
-        return original(name, mode, *args, **kwargs)
-
-    return make_fid
+@replacement
+def _open_hdf(session: Session, original: Any, name: Any, mode: Any, *args: Any, **kwargs: Any) -> Any:
+    if mode in ("r", "r+", "a", None) and session.inputs is not None:
+        session.inputs.record_read(name, caller())
+    return original(name, mode, *args, **kwargs)
 
 
 class InputFiles(Source):
@@ -190,9 +176,9 @@ class InputFiles(Source):
     copies_folder = True
     points = (
         # When the program has made one by its end, its next run finds it.
-        Point("os:stat", _watch_stat, "files that the program looks for and does not find", ("cause",)),
-        Point("h5py._hl.files:make_fid", _watch_hdf, "files that h5py opens itself", ("cause",), "h5py 3.14"),
-    )  # fmt: skip
+        Point("os:stat", _stat_path, "files that the program looks for and does not find"),
+        Point("h5py._hl.files:make_fid", _open_hdf, "files that h5py opens itself", tested_on="h5py 3.14"),
+    )
 
     def start(self, session: Session) -> None:
         inputs = InputsRead(session.log)
@@ -207,14 +193,10 @@ class InputFiles(Source):
         first = changed[0]
         # Files read in one run only are those that the others point to.
         paths = [event.subject for event in changed] + [one(pair).subject for pair in read if None in pair]
-        yield Suspect(
-            source=self.name,
-            code="TW304",
-            message=f"the input file {relative(first.subject)} was not the same in both runs",
+        yield self.suspect(
+            [first],
+            f"the input file {relative(first.subject)} was not the same in both runs",
             freeze=tuple(Freeze(self.name, "read", path) for path in paths),
-            file=first.file,
-            line=first.line,
-            weight=self.weight,
             notes=tuple(f"{relative(event.subject)} had different content" for event in changed[:4]),
             experiment="with these files as they were before each run",
             sequential=True,

@@ -9,92 +9,75 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.point import Point
-from twinrun.protocol.suspect import Weight
+from twinrun.protocol import Event, Point, Weight, replacement
 from twinrun.sources.fresh_values import FreshValues
-from twinrun.twin.callers import Caller, caller, is_users
+from twinrun.twin.callers import caller, direct_caller
 from twinrun.twin.session import Session
 
 NAME = "names"
 _NO_PROCESS = 1 << 22  # above every id that Linux gives: what is sent to it reaches nobody
-_FROZEN = (
-    "frozen_"  # starts our own temporary names, so that what an earlier twin left under one can be removed
-)
+_FROZEN = "frozen_"  # how our own temporary names start
 
 
 def _process_id(session: Session, original: Callable[[], int]) -> Callable[[], int]:
+    """Of the program's own lines: libraries ask often, and name their own things by it."""
+
     def getpid() -> int:
-        frame = sys._getframe(1)
-        if not is_users(frame.f_code.co_filename):  # libraries ask often, and name their own things by it
+        who = direct_caller()
+        if who is None:
             return original()
-        who = Caller(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        number = original() if session.log.frozen(NAME, "make", who) is None else _NO_PROCESS
-        session.log.record(NAME, "make", who, "os.getpid", str(number).encode())
-        return number
+        return session.log.value(NAME, "make", who, "os.getpid", original, lambda _: _NO_PROCESS)
 
     return getpid
 
 
-def _temporary_name(session: Session, original: Callable[[Any], str]) -> Callable[[Any], str]:
-    def __next__(self: Any) -> str:  # noqa: N807
-        who = caller()
-        if who is None or who.via != "tempfile":
-            return original(self)
-        number = session.log.frozen(NAME, "make", who)
-        if number is None:
-            name = original(self)
-        else:
-            name = f"{_FROZEN}{number:08x}"
-            _remove(name)
-        function = "TemporaryDirectory" if who.entry == "__init__" else who.entry
-        session.log.record(NAME, "make", who, f"tempfile.{function}", name.encode())
-        return name
-
-    return __next__
+@replacement
+def _temporary_name(session: Session, original: Callable[[Any], str], self: Any) -> str:
+    who = caller()
+    if who is None or who.via != "tempfile":
+        return original(self)
+    call = "tempfile.TemporaryDirectory" if who.entry == "__init__" else f"tempfile.{who.entry}"
+    return session.log.value(NAME, "make", who, call, lambda: original(self), _free_name)
 
 
-def _remove(name: str) -> None:
-    """What an earlier twin of this experiment left behind: the name must be free to be given again."""
+def _free_name(number: int) -> str:
+    """The name for a number. What an earlier twin of the experiment left behind under it is removed."""
+    name = f"{_FROZEN}{number:08x}"
     folder = sys.modules["tempfile"].tempdir
-    if folder is None:  # it is being looked for, with a name of this sequence
-        return
-    for path in Path(folder).glob(f"*{name}*"):
+    # None: it is being looked for, with a name of this sequence.
+    for path in Path(folder).glob(f"*{name}*") if folder is not None else ():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+    return name
 
 
-def _uuid1(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-    def uuid1(*args: Any, **kwargs: Any) -> Any:
-        who = caller()
-        number = session.log.frozen(NAME, "make", who)
-        if number is None:
-            made = original(*args, **kwargs)
-        else:
-            made = sys.modules["uuid"].UUID(int=number << 64, version=1)
-        if who is not None and not who.via:
-            session.log.record(NAME, "make", who, "uuid.uuid1", made.bytes)
-        return made
+@replacement
+def _uuid1(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+    def real() -> Any:
+        return original(*args, **kwargs)
 
-    return uuid1
+    def frozen(number: int) -> Any:
+        return sys.modules["uuid"].UUID(int=number << 64, version=1)
+
+    who = caller()
+    if who is None or who.via:
+        return real()
+    return session.log.value(NAME, "make", who, "uuid.uuid1", real, frozen)
 
 
 class Names(FreshValues):
     name = NAME
-    code = "TW108"
     codes = ("TW108",)
     actions = ("make",)
     messages = (("make", "a name or number that the system makes up for each run is used"),)
     advice = "use it to name things and nothing else: what training needs comes from a seeded generator or the configuration"
     weight = Weight(init=4, batch=5, later=4)
     points = (
-        Point("os:getpid", _process_id, "process ids that the program reads", ("cause",)),
-        Point(
-            "tempfile:_RandomNameSequence.__next__", _temporary_name, "names of temporary files", ("cause",)
-        ),
-        Point("uuid:uuid1", _uuid1, "uuid1, which holds the time and the machine", ("cause",)),
+        Point("os:getpid", _process_id, "process ids that the program reads"),
+        Point("tempfile:_RandomNameSequence.__next__", _temporary_name, "names of temporary files"),
+        Point("uuid:uuid1", _uuid1, "uuid1, which holds the time and the machine"),
     )
 
     def is_sequential(self, event: Event) -> bool:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
-from twinrun.protocol import seeds
-from twinrun.protocol.control import Control, Reading, Undo
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.point import Need, Point, Wrap
-from twinrun.protocol.suspect import Weight
+from twinrun.protocol import Control, PinRequest, Point, Reading, Undo, Weight, Wrap, derive, replacement
+from twinrun.protocol.point import Need
 from twinrun.sources.generators import seeded_after_all
-from twinrun.sources.seeding import apply_seed, read_seed
+from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource
 from twinrun.twin.callers import caller, unseen
 from twinrun.twin.session import Session
@@ -29,7 +25,7 @@ _DRAWS = (
 _METHODS = {
     "sample": "random_sample",
     "ranf": "random_sample",
-}  # functions that no generator has by that name
+}  # that no generator has by the function's name
 _MOST_BYTES = 1 << 20  # of a draw that are digested: enough to tell two draws apart
 
 
@@ -43,25 +39,22 @@ def _is_global(bit_generator: Any) -> bool:
 
 
 def _draw(name: str) -> Wrap:
-    def wrap(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-        log = session.log
+    @replacement
+    def draw(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+        def real() -> Any:
+            return original(*args, **kwargs)
 
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            who = caller()
-            number = log.frozen(NAME, "draw", who)
-            if number is None:
-                result = original(*args, **kwargs)
-            else:
-                np_random = _np_random()
-                fixed = np_random.RandomState(np_random.MT19937(number))
-                result = getattr(fixed, _METHODS.get(name, name))(*args, **kwargs)
-            value = args[0] if name == "shuffle" and args else result
-            log.record(NAME, "draw", who, f"np.random.{name}", _bytes(value))
-            return result
+        def frozen(number: int) -> Any:
+            np_random = _np_random()
+            fixed = np_random.RandomState(np_random.MT19937(number))
+            return getattr(fixed, _METHODS.get(name, name))(*args, **kwargs)
 
-        return draw
+        def data(result: Any) -> bytes:
+            return _bytes(args[0] if name == "shuffle" and args else result)
 
-    return wrap
+        return session.log.value(NAME, "draw", caller(), f"np.random.{name}", real, frozen, data)
+
+    return draw
 
 
 def _bytes(value: Any) -> bytes:
@@ -73,27 +66,23 @@ def _bytes(value: Any) -> bytes:
     return array.tobytes()
 
 
-def _watch_seed(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+@replacement
+def _legacy_seeding(session: Session, original: Any, self: Any, seed: Any) -> None:
     """Of the class, so that seeding the global stream is seen however it is done."""
 
-    def _legacy_seeding(self: Any, seed: Any) -> None:
-        if not _is_global(self):
-            original(self, seed)
-            if seed is not None:
-                seeded_after_all(session)
-            return
-        who = caller()
-        action = "reseed" if seed is None else "seed"
-        number = session.log.frozen(NAME, action, who)
-        value = seed if number is None else number
+    def set_seed(value: Any) -> None:
         with unseen():  # the entropy that it takes is not a generator's
             original(self, value)
-        session.pins.seeded(NAME, value)
-        given = self.state["state"]["key"].tobytes() if seed is None else repr(seed).encode()[:4096]
-        text = None if seed is None else repr(seed)[:80]
-        session.log.record(NAME, action, who, "np.random.seed", given, seed=text)
 
-    return _legacy_seeding
+    def state() -> bytes:
+        return bytes(self.state["state"]["key"].tobytes())
+
+    if _is_global(self):
+        record_seeding(session, NAME, "np.random.seed", caller(), seed, set_seed, state)
+        return
+    original(self, seed)
+    if seed is not None:
+        seeded_after_all(session)
 
 
 def _watch_state(session: Session, original: Any) -> property:
@@ -123,40 +112,35 @@ def _stand_in(session: Session, stream: Any) -> Any:
             members[name] = staticmethod(getattr(np_random, name, getattr(stream, name)))
     # np.random.seed() looks the stream up by its name, and would come back to itself.
     members["seed"] = staticmethod(stream.seed)
-    return type("RandomState", (np_random.RandomState,), members)(stream._bit_generator)
-
-
-def _watch_replacement(session: Session, original: Callable[[Any], None]) -> Callable[[Any], None]:
-    """`np.random.set_bit_generator` means the stream itself, and not what stands in for it."""
-
-    def set_bit_generator(bitgen: Any) -> None:
-        mtrand = _np_random().mtrand
-        stands_in = mtrand._rand
-        mtrand._rand = _streams.get(id(stands_in), stands_in)
-        try:
-            original(bitgen)
-        finally:
-            mtrand._rand = stands_in
-        session.pins.seeded(NAME, None, restored=True)
-
-    return set_bit_generator
+    stands_in = type("RandomState", (np_random.RandomState,), members)(stream._bit_generator)
+    _streams[id(stands_in)] = stream
+    return stands_in
 
 
 _streams: dict[int, Any] = {}  # the stream behind what stands in for it
 
 
-def _wrap_stream(session: Session, stream: Any) -> Any:
-    stands_in = _stand_in(session, stream)
-    _streams[id(stands_in)] = stream
-    return stands_in
+@replacement
+def _set_bit_generator(session: Session, original: Any, bitgen: Any) -> None:
+    """`np.random.set_bit_generator` means the stream itself, and not what stands in for it."""
+    mtrand = _np_random().mtrand
+    stands_in = mtrand._rand
+    mtrand._rand = _streams.get(id(stands_in), stands_in)
+    try:
+        original(bitgen)
+    finally:
+        mtrand._rand = stands_in
+    session.pins.seeded(NAME, None, restored=True)
+
+
+def _wanted(request: PinRequest) -> dict[str, int]:
+    return {"seed": derive(request.seed, "numpy random")}
 
 
 def _apply(request: PinRequest) -> Undo:
     np_random = _np_random()
     before = np_random.get_state(legacy=False)
-    return apply_seed(
-        NAME, seeds.numpy_seed(request.seed), np_random.seed, lambda: np_random.set_state(before)
-    )
+    return apply_seed(NAME, _wanted(request)["seed"], np_random.seed, lambda: np_random.set_state(before))
 
 
 def _read(request: PinRequest | None) -> Reading:
@@ -180,20 +164,18 @@ def _point(place: str, wrap: Wrap, reason: str, *needed_for: Need) -> Point:
 
 
 class NumpyRandom(StreamSource):
-    name = NAME
-    stream = NAME
+    name = stream = NAME
     title = "NumPy's global stream"
-    code = "TW102"
     codes = ("TW102", "TW106", "TW204", "TW205", "TW403")
     actions = ("draw", "seed", "reseed")
     on_host = True
     weight = Weight(init=8, batch=9, later=7)
     points = (
         *(_point(f"numpy.random:{name}", _draw(name), "draws from NumPy's global stream", "cause") for name in _DRAWS),
-        _point("numpy.random.mtrand:_rand", _wrap_stream, "draws of libraries from NumPy's global stream", "cause"),
-        _point("numpy.random._mt19937:MT19937._legacy_seeding", _watch_seed, "seeds of NumPy's global stream", "cause", "pin"),
+        _point("numpy.random.mtrand:_rand", _stand_in, "draws of libraries from NumPy's global stream", "cause"),
+        _point("numpy.random._mt19937:MT19937._legacy_seeding", _legacy_seeding, "seeds of NumPy's global stream", "cause", "pin"),
         _point("numpy.random._mt19937:MT19937.state", _watch_state, "saved states put back into NumPy's global stream", "pin"),
-        _point("numpy.random:set_bit_generator", _watch_replacement, "another generator behind np.random.*", "cause", "pin"),
+        _point("numpy.random:set_bit_generator", _set_bit_generator, "another generator behind np.random.*", "cause", "pin"),
     )  # fmt: skip
     controls = (
         Control(
@@ -201,7 +183,7 @@ class NumpyRandom(StreamSource):
             protects="draws from NumPy's global stream (np.random.rand, shuffle, permutation, …)",
             moment="before a model or dataset is built",
             how="np.random.seed(42), or keras.utils.set_random_seed(42), right after the imports",
-            wanted=lambda request: {"seed": seeds.numpy_seed(request.seed)},
+            wanted=_wanted,
             apply=_apply,
             read=_read,
             module="numpy.random",

@@ -9,21 +9,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from twinrun.protocol.control import Control, NotApplied, Reading, SetBy, Undo
+from twinrun.protocol import Control, NotApplied, PinRequest, Reading, SetBy, Source, Suspect, Undo
 from twinrun.protocol.evidence import Evidence, Trace, TracedOp
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect
 from twinrun.twin.callers import unseen
 from twinrun.twin.session import current
 
 # Variables that give libraries below a framework their number of threads.
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-_OPENBLAS = (
-    "scipy_openblas_get_num_threads64_",
-    "openblas_get_num_threads64_",
-    "openblas_get_num_threads",
-)
+_OPENBLAS = ("scipy_openblas_get_num_threads64_", "openblas_get_num_threads64_", "openblas_get_num_threads")
 
 
 def first_culprit(a: list[TracedOp], b: list[TracedOp]) -> TracedOp | None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable
 from typing import Any
 
-from twinrun.protocol import seeds
-from twinrun.protocol.control import Control, Reading, Undo
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.point import Point, Wrap
+from twinrun.protocol import Control, PinRequest, Point, Reading, Undo, Weight, Wrap, derive, replacement
 from twinrun.protocol.registry import frameworks
-from twinrun.protocol.suspect import Weight
-from twinrun.sources.seeding import apply_seed, read_seed
+from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource
 from twinrun.twin.callers import blamed_caller, caller
+from twinrun.twin.event_log import as_bytes
 from twinrun.twin.session import Session
 
 NAME = "python-random"
@@ -29,88 +25,70 @@ _stream: Any = random._inst
 
 
 def _draw(name: str) -> Wrap:
-    def wrap(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-        log = session.log
+    @replacement
+    def draw(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+        def real() -> Any:
+            return original(*args, **kwargs)
 
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            who = blamed_caller()
-            owner = log.owner(NAME, who)  # a framework that takes its default seeds from here
-            action = "draw" if owner == NAME else "take"
-            number = log.frozen(owner, action, who)
-            if number is None:
-                result = original(*args, **kwargs)
-            else:
-                result = getattr(random.Random(number), name)(*args, **kwargs)
-            value = args[0] if name == "shuffle" and args else result
-            log.record(owner, action, who, f"random.{name}", repr(value).encode("utf-8", "replace")[:4096])
-            return result
+        def frozen(number: int) -> Any:
+            return getattr(random.Random(number), name)(*args, **kwargs)
 
-        return draw
+        def data(result: Any) -> bytes:
+            return as_bytes(args[0] if name == "shuffle" and args else result)
 
-    return wrap
+        who = blamed_caller()
+        owner = session.log.owner(NAME, who)  # a framework that takes its default seeds from here
+        action = "draw" if owner == NAME else "take"
+        return session.log.value(owner, action, who, f"random.{name}", real, frozen, data)
+
+    return draw
 
 
-def _watch_seed(session: Session, original: Callable[..., None]) -> Callable[..., None]:
+@replacement
+def _seed(session: Session, original: Any, self: random.Random, a: Any = None, version: int = 2) -> None:
     """Of the class, so that seeding the hidden stream is seen however it is done. An instance without a seed takes
     fresh entropy."""
 
-    def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
-        if self is _stream:
-            _seed_stream(session, original, a, version)
-        elif a is None and type(self) is random.Random:
-            _seed_instance(session, original, self)
-        else:
-            original(self, a, version)
+    def set_seed(value: Any) -> None:
+        original(self, value, version)
 
-    return seed
+    def state() -> bytes:
+        return repr(self.getstate()[1][:8]).encode()
 
-
-def _seed_stream(session: Session, original: Callable[..., None], a: Any, version: int) -> None:
-    who = caller(3)
-    action = "reseed" if a is None else "seed"
-    number = session.log.frozen(NAME, action, who)
-    value, version = (a, version) if number is None else (number, 2)
-    original(_stream, value, version)
-    session.pins.seeded(NAME, value)
-    given = repr(_stream.getstate()[1][:8]) if a is None else repr(a)
-    seed = None if a is None else repr(a)[:80]
-    session.log.record(NAME, action, who, "random.seed", given.encode()[:4096], seed=seed)
+    who = caller()
+    if self is _stream:
+        record_seeding(session, NAME, "random.seed", who, a, set_seed, state)
+    elif a is None and type(self) is random.Random and who is not None and who.via in ("", "random"):
+        original(self, session.log.frozen("generators", "make", who))
+        session.log.record("generators", "make", who, "random.Random", state())
+    else:
+        set_seed(a)
 
 
-def _seed_instance(session: Session, original: Callable[..., None], made: random.Random) -> None:
-    who = caller(3)
-    if who is None or who.via not in ("", "random"):
-        original(made)
-        return
-    original(made, session.log.frozen("generators", "make", who))
-    state = repr(made.getstate()[1][:8])
-    session.log.record("generators", "make", who, "random.Random", state.encode())
-
-
-def _watch_setstate(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-    def setstate(self: random.Random, state: Any) -> None:
-        original(self, state)
-        if self is _stream:
-            session.pins.seeded(NAME, None, restored=True)
-
-    return setstate
+@replacement
+def _setstate(session: Session, original: Any, self: random.Random, state: Any) -> None:
+    original(self, state)
+    if self is _stream:
+        session.pins.seeded(NAME, None, restored=True)
 
 
 def _through_class(name: str) -> Wrap:
     """The module's function is a method that was bound before the class was watched."""
 
-    def wrap(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-        def function(*args: Any, **kwargs: Any) -> None:
-            getattr(_stream, name)(*args, **kwargs)
+    @replacement
+    def function(session: Session, original: Any, *args: Any, **kwargs: Any) -> None:
+        getattr(_stream, name)(*args, **kwargs)
 
-        return function
+    return function
 
-    return wrap
+
+def _wanted(request: PinRequest) -> dict[str, int]:
+    return {"seed": derive(request.seed, "python random")}
 
 
 def _apply(request: PinRequest) -> Undo:
     before = random.getstate()
-    return apply_seed(NAME, seeds.python_seed(request.seed), random.seed, lambda: random.setstate(before))
+    return apply_seed(NAME, _wanted(request)["seed"], random.seed, lambda: random.setstate(before))
 
 
 def _read(request: PinRequest | None) -> Reading:
@@ -118,24 +96,22 @@ def _read(request: PinRequest | None) -> Reading:
 
 
 class PythonRandom(StreamSource):
-    name = NAME
-    stream = NAME
+    name = stream = NAME
     title = "Python's global stream"
-    code = "TW101"
     codes = ("TW101", "TW106", "TW204", "TW205", "TW403")
     actions = ("draw", "seed", "reseed")
     on_host = True
     weight = Weight(init=8, batch=9, later=7)
     points = (
         *(
-            Point(f"random:{name}", _draw(name), "draws from Python's global stream", ("cause",),
+            Point(f"random:{name}", _draw(name), "draws from Python's global stream",
                   optional=name == "binomialvariate")
             for name in _DRAWS
         ),
-        Point("random:Random.seed", _watch_seed, "seeds of Python's global stream; random.Random() without a seed",
+        Point("random:Random.seed", _seed, "seeds of Python's global stream; random.Random() without a seed",
               ("cause", "pin")),
         Point("random:seed", _through_class("seed"), "seeds of Python's global stream", ("cause", "pin")),
-        Point("random:Random.setstate", _watch_setstate, "saved states put back into Python's global stream", ("pin",)),
+        Point("random:Random.setstate", _setstate, "saved states put back into Python's global stream", ("pin",)),
         Point("random:setstate", _through_class("setstate"), "saved states put back into Python's global stream", ("pin",)),
     )  # fmt: skip
     controls = (
@@ -144,7 +120,7 @@ class PythonRandom(StreamSource):
             protects="draws from Python's random module",
             moment="before a model or dataset is built",
             how="random.seed(42), or keras.utils.set_random_seed(42), right after the imports",
-            wanted=lambda request: {"seed": seeds.python_seed(request.seed)},
+            wanted=_wanted,
             apply=_apply,
             read=_read,
         ),

@@ -1,14 +1,30 @@
-"""Controls that seed a stream: applied with a derived seed, read back by who seeded last, and undone by restoring the
-state that was there before."""
+"""Seeding a stream: by the program, recorded; and by a control, applied with a derived seed, read back by who seeded last,
+and undone by restoring the state that was there before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from twinrun.protocol.control import Reading, Undo
+from twinrun.protocol import Reading, Undo
+from twinrun.twin.callers import Caller
 from twinrun.twin.pins import Seeding
-from twinrun.twin.session import current
+from twinrun.twin.session import Session, current
+
+
+def record_seeding(
+    session: Session, source: str, call: str, who: Caller | None, seed: Any, set_seed: Callable[[Any], object],
+    state: Callable[[], bytes],
+) -> None:  # fmt: skip
+    """A call that seeds a stream: made, with a fixed seed where it is frozen, and recorded. A seed of None takes fresh
+    entropy; `state` then gives what became of it."""
+    action = "reseed" if seed is None else "seed"
+    number = session.log.frozen(source, action, who)
+    value = seed if number is None else number
+    set_seed(value)
+    session.pins.seeded(source, value)
+    given, shown = (state(), None) if seed is None else (repr(seed).encode(), repr(seed)[:80])
+    session.log.record(source, action, who, call, given[:4096], seed=shown)
 
 
 def apply_seed(

@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, Pair, differs, in_library, is_direct, one
-from twinrun.protocol.intervention import Freeze
+from twinrun.protocol import Event, Evidence, Source, Suspect, Weight, differs, one
+from twinrun.protocol.evidence import Pair, in_library, is_direct
 from twinrun.protocol.registry import frameworks, sources
-from twinrun.protocol.source import Source
-from twinrun.protocol.suspect import Suspect, Weight
 
 _TOO_LATE, _HOST_DRAW, _RACE_IN_INPUT, _RACE = "TW106", "TW204", "TW205", "TW403"
 _SHUFFLED = "TW201"
@@ -23,12 +20,12 @@ _RESEEDED = 2  # reseeding is to blame before the draws that follow it
 
 class StreamSource(Source):
     """Subclasses set the attributes below, and override `code_for`, `message`, `weight_for` and `is_own` where they
-    know more about a draw."""
+    know more about a draw. `code` is that of a draw without a seed."""
 
     stream: str = ""  # the source whose "seed" and "reseed" events count: often its own name
     title: str = ""  # as the subject of a sentence: "NumPy's global stream"
-    code: str = ""  # of a draw without a seed
     draw_action: str = "draw"
+    compared: tuple[str, ...] = ("draw",)
     on_host: bool = False  # drawn by Python code, which input pipelines, loader workers and threads may run
     compares_values: bool = True  # False: no digest shows what was drawn, so only `seeded=False` is suspected
     narrows: bool = True  # of several lines that draw, one alone may be enough
@@ -50,9 +47,8 @@ class StreamSource(Source):
 
     def message(self, code: str, event: Event) -> str:
         """What is wrong with a draw, where neither its place nor its seed says it."""
-        if not is_direct(event) and event.entry:
-            return f"{library(event)} draws from {self.title}, which is not seeded"
-        return f"{event.call} draws from {self.title}, which is not seeded"
+        what = event.call if is_direct(event) or not event.entry else library(event)
+        return f"{what} draws from {self.title}, which is not seeded"
 
     def weight_for(self, evidence: Evidence) -> Weight:
         return self.weight
@@ -113,13 +109,10 @@ class StreamSource(Source):
             late_seed = self.seed_after(evidence, first)
             if late_seed is not None:
                 notes.append(f"the seed is set at {late_seed.place}, after that")
-            yield Suspect(
-                source=self.name,
+            yield self.suspect(
+                members,
+                self._message(code, members, seeded=seeded),
                 code=code,
-                message=self._message(code, members, seeded=seeded),
-                freeze=tuple(Freeze.at(event) for event in members),
-                file=first.file,
-                line=first.line,
                 weight=self.weight_for(evidence).plus(bonus + (_UNEXPECTED if seeded else 0)),
                 notes=tuple(notes),
                 experiment=f"with {drawn(first)} frozen there",
@@ -148,13 +141,9 @@ class StreamSource(Source):
             notes = [f"{drawn(draw)} is drawn after that, at {draw.place}" for draw in later[:3]]
             if before:
                 notes.insert(0, f"the seed set at {before[0].place} is lost")
-            yield Suspect(
-                source=self.name,
-                code=self.code,
-                message=f"{event.call}() without a value reseeds {self.title} with a new seed in every run",
-                freeze=(Freeze.at(event),),
-                file=event.file,
-                line=event.line,
+            yield self.suspect(
+                [event],
+                f"{event.call}() without a value reseeds {self.title} with a new seed in every run",
                 weight=self.weight_for(evidence).plus(_RESEEDED),
                 notes=tuple(notes),
                 experiment=f"with a fixed seed in place of {event.call}()",
@@ -165,13 +154,9 @@ class StreamSource(Source):
         through = {framework.module for framework in frameworks()}
         for event in evidence.differing_seeds(self.stream):
             if is_direct(event) or event.via in through:
-                yield Suspect(
-                    source=self.name,
-                    code=self.code,
-                    message=f"{self.title} is seeded with a different value in each run",
-                    freeze=(Freeze.at(event),),
-                    file=event.file,
-                    line=event.line,
+                yield self.suspect(
+                    [event],
+                    f"{self.title} is seeded with a different value in each run",
                     weight=Weight(),
                     notes=(f"{event.call} is called at {event.place}",),
                     experiment=f"with a fixed seed given to {event.call}",
@@ -189,7 +174,7 @@ def drawn(event: Event) -> str:
 
 
 def library(event: Event) -> str:
-    return f"{event.via}'s {event.entry}"
+    return event.via if event.entry == "__init__" else f"{event.via}'s {event.entry}"
 
 
 def _draws_from(stream: str, evidence: Evidence) -> list[Pair]:

@@ -11,15 +11,12 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence, one
-from twinrun.protocol.intervention import Freeze, Stress
-from twinrun.protocol.point import Point
-from twinrun.protocol.source import SecondLook, Source
+from twinrun.protocol import Event, Evidence, Freeze, Point, SecondLook, Source, Stress, one, replacement
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Variation, inside
 from twinrun.twin.callers import caller
@@ -27,16 +24,10 @@ from twinrun.twin.session import Session
 
 NAME = "threads"
 NUMBERED = "number the pieces of work, and sort the results by that number"
-_OWN_GENERATOR = "give each piece of work a generator of its own, made from (seed, its number)"
-_ALONE = (
-    2.0  # seconds in which nothing else runs beside it; one that waits for another takes longer than that
-)
-_LIBRARIES = (
-    "",
-    "concurrent",
-    "threading",
-    "multiprocessing",
-)  # through which the user's own line starts a thread
+# Seconds in which nothing else runs beside a thread; one that waits for another takes longer than that.
+_ALONE = 2.0
+# Through which the user's own line starts a thread.
+_LIBRARIES = ("", "concurrent", "threading", "multiprocessing")
 # The internal threads of a pool of processes never end, and race for nothing of the program's.
 _INTERNAL = ("Pool._handle", "Queue._feed", "ResourceSharer", "_ExecutorManagerThread")
 _BUSY = "import os, sys\nparent = int(sys.argv[1])\nwhile os.getppid() == parent: sum(range(10000))"
@@ -98,41 +89,36 @@ class _Turns:
 _turns = _Turns()
 
 
-def _watch_start(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-    def start(self: threading.Thread) -> None:
-        who = caller()
-        if who is None or who.via not in _LIBRARIES or _work(self).startswith(_INTERNAL):
-            original(self)
-            return
-        session.log.record(NAME, "start", who, _work(self))
-        if session.log.frozen(NAME, "omit", who) is not None:
-            _turns.omit(self)
-        elif session.log.frozen(NAME, "start", who) is not None:
-            _turns.start(self)
-        else:
-            original(self)
-
-    return start
-
-
-def _watch_join(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-    def join(self: threading.Thread, timeout: float | None = None) -> None:
-        if not _turns.is_postponed(self):
-            original(self, timeout)
-
-    return join
-
-
-def _watch_process(session: Session, original: Callable[..., None]) -> Callable[..., None]:
-    """Recorded, and never frozen: a process that waits for its reader cannot take turns."""
-
-    def start(self: Any) -> None:
-        who = caller()
-        if who is not None and who.via in _LIBRARIES:
-            session.log.record(NAME, "process", who, _work(self))
+@replacement
+def _start_thread(session: Session, original: Any, self: threading.Thread) -> None:
+    who = caller()
+    if who is None or who.via not in _LIBRARIES or _work(self).startswith(_INTERNAL):
+        original(self)
+        return
+    session.log.record(NAME, "start", who, _work(self))
+    if session.log.frozen(NAME, "omit", who) is not None:
+        _turns.omit(self)
+    elif session.log.frozen(NAME, "start", who) is not None:
+        _turns.start(self)
+    else:
         original(self)
 
-    return start
+
+@replacement
+def _join_thread(
+    session: Session, original: Any, self: threading.Thread, timeout: float | None = None
+) -> None:
+    if not _turns.is_postponed(self):
+        original(self, timeout)
+
+
+@replacement
+def _start_process(session: Session, original: Any, self: Any) -> None:
+    """Recorded, and never frozen: a process that waits for its reader cannot take turns."""
+    who = caller()
+    if who is not None and who.via in _LIBRARIES:
+        session.log.record(NAME, "process", who, _work(self))
+    original(self)
 
 
 def _work(thread: Any) -> str:
@@ -154,9 +140,9 @@ class Threads(Source):
     actions = ("start", "omit")
     weight = Weight(init=1, batch=8, later=8)
     points = (
-        Point("threading:Thread.start", _watch_start, "threads that the program starts", ("cause",)),
-        Point("threading:Thread.join", _watch_join, "waiting for a thread that an experiment postpones", ("cause",)),
-        Point("multiprocessing.process:BaseProcess.start", _watch_process, "processes that the program starts", ("cause",)),
+        Point("threading:Thread.start", _start_thread, "threads that the program starts"),
+        Point("threading:Thread.join", _join_thread, "waiting for a thread that an experiment postpones"),
+        Point("multiprocessing.process:BaseProcess.start", _start_process, "processes that the program starts"),
     )  # fmt: skip
     variations = (
         Variation(
@@ -181,40 +167,28 @@ class Threads(Source):
         threads = [one(pair) for pair in evidence.of(self.name, "start")]
         if not threads:
             return
-        first = threads[0]
-        pool = first.via == "concurrent" and evidence.first.phase == "batch"
-        code, message = (
-            ("TW205", "workers of a pool race for what they draw from")
-            if pool
-            else ("TW403", "threads of the program race with one another")
+        code, message, advice = "TW403", "threads of the program race with one another", ""
+        if threads[0].via == "concurrent" and evidence.first.phase == "batch":
+            code, message = "TW205", "workers of a pool race for what they draw from"
+            advice = "give each piece of work a generator of its own, made from (seed, its number)"
+        notes = _started("threads", threads)
+        turns = self.suspect(threads, message, code=code, notes=notes, advice=advice)
+        yield replace(turns, experiment="with these threads taking turns")
+        yield replace(
+            turns,
+            freeze=tuple(Freeze.at(event, "omit") for event in threads),
+            weight=Weight(init=1, batch=4, later=4),
+            experiment="with these threads left out",
         )
-        for action, weight, experiment in (
-            ("start", self.weight, "with these threads taking turns"),
-            ("omit", Weight(init=1, batch=4, later=4), "with these threads left out"),
-        ):
-            yield Suspect(
-                source=self.name,
-                code=code,
-                message=message,
-                freeze=tuple(Freeze.at(event, action) for event in threads),
-                file=first.file,
-                line=first.line,
-                weight=weight,
-                notes=_started("threads", threads),
-                experiment=experiment,
-                advice=_OWN_GENERATOR if pool else "",
-            )
 
     def _processes(self, evidence: Evidence) -> Iterator[Suspect]:
         """Without an experiment: processes that pass their work on through a queue cannot take turns."""
         processes = [one(pair) for pair in evidence.of(self.name, "process")]
         if processes:
-            yield Suspect(
-                source=self.name,
-                code="TW205",
-                message="the completion order of worker processes reaches training",
-                file=processes[0].file,
-                line=processes[0].line,
+            yield self.suspect(
+                processes,
+                "the completion order of worker processes reaches training",
+                freeze=(),
                 weight=Weight(init=1, batch=5, later=4),
                 notes=_started("processes", processes),
                 advice=NUMBERED,
@@ -225,11 +199,10 @@ class Threads(Source):
 
 
 def look_for_races(events: Iterable[Event]) -> SecondLook | None:
-    """For sources whose events mean that several threads meet."""
+    """For sources whose events mean that several threads run."""
     for event in events:
-        return SecondLook(
-            f"{event.call} runs in several threads ({Path(event.file).name}:{event.line})", Stress()
-        )
+        where = f"{Path(event.file).name}:{event.line}"
+        return SecondLook(f"{event.call} runs in several threads ({where})", Stress())
     return None
 
 

@@ -1,5 +1,5 @@
-"""Whose line is it? The user's own call sites, told apart from libraries and from Twinrun itself, and the line to blame
-for what a library does on the user's behalf."""
+"""Which line of the user's led here? Tells the user's own code from libraries and from Twinrun itself, and finds the line
+to blame for what a library does on the user's behalf."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ class Caller:
     line: int
     function: str
     via: str = ""  # the library that the user's line called
-    context: str = (
-        ""  # how a library called the user's code: "py_function", "generator", "loader", "graph", …
-    )
+    # How a library called the user's code: "py_function", "generator", "loader", "graph", …
+    context: str = ""
     near: str = ""  # the library that used the source
     entry: str = ""  # the function of a library that the user's line called
 
@@ -45,8 +44,8 @@ class Conventions:
         # context wins over those marked as weak: a generator runs inside a py_function.
         self.contexts: dict[str, str] = {}
         self.weak_contexts: set[str] = set()
-        # Files that hold a generated copy of the user's function, and who finds the original line of a frame there.
-        self.generated: dict[str, Callable[[FrameType], tuple[str, int] | None]] = {}
+        # Files that hold a generated copy of the user's function, and who finds file, line and function of a frame there.
+        self.generated: dict[str, Callable[[FrameType], tuple[str, int, str] | None]] = {}
         # By library: the line to blame for what that library draws by itself.
         self.blames: dict[str, Callable[[Caller], Caller]] = {}
 
@@ -63,9 +62,7 @@ def _library_roots() -> tuple[str, ...]:
     roots = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     roots.update(getattr(site, "getsitepackages", list)())
     roots.add(site.getusersitepackages())
-    return tuple(
-        sorted({os.path.realpath(root) + os.sep for root in roots} | {root + os.sep for root in roots})
-    )
+    return tuple(root + os.sep for root in {*roots, *map(os.path.realpath, roots)})
 
 
 @lru_cache(maxsize=4096)
@@ -104,17 +101,12 @@ def _was_installed(absolute: str) -> bool:
 def _installed_in(folder: str) -> frozenset[str]:
     """What the records of the packages in this folder name, relative to it, with forward slashes."""
     found: set[str] = set()
-    own.looking = True
-    try:
+    with unseen(), contextlib.suppress(OSError):
         with _scandir(folder) as entries:
             records = [Path(entry.path) / "RECORD" for entry in entries if entry.name.endswith(".dist-info")]
         for record in records:
             with contextlib.suppress(OSError, ValueError, csv.Error), record.open(newline="") as file:
                 found.update(row[0] for row in csv.reader(file) if row and row[0].endswith(".py"))
-    except OSError:
-        pass
-    finally:
-        own.looking = False
     return frozenset(found)
 
 
@@ -131,12 +123,10 @@ def unseen() -> Iterator[None]:
 
 def user_site(skip: int = 1) -> tuple[str, int] | None:
     """(file, line) of the innermost frame of the user's own code, or None when there is none on this stack."""
-    frame = sys._getframe(skip)
-    while frame is not None:
-        if is_users(frame.f_code.co_filename):
-            return frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
+    frame: FrameType | None = sys._getframe(skip)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def caller(skip: int = 2) -> Caller | None:
@@ -154,7 +144,7 @@ def caller(skip: int = 2) -> Caller | None:
         if conventions.is_generated(file):
             found = _original_line(frame)
             if found is not None:
-                return Caller(*found, code.co_name.removeprefix("tf__"), via, "graph", near, entry)
+                return Caller(*found, via, "graph", near, entry)
         elif package := _package(frame):
             via, entry = package, entry if entry and code.co_name in _WRAPPERS else code.co_name
             near = near or via
@@ -208,7 +198,7 @@ def _outer_context(frame: FrameType | None) -> str:
     return found
 
 
-def _original_line(frame: FrameType) -> tuple[str, int] | None:
+def _original_line(frame: FrameType) -> tuple[str, int, str] | None:
     for marker, origin in conventions.generated.items():
         if marker in frame.f_code.co_filename:
             return origin(frame)

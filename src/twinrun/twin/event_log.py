@@ -4,33 +4,34 @@ uses an experiment freezes."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import xxhash
+from msgspec.structs import replace
 
-from twinrun.protocol.event import Event, Use
-from twinrun.protocol.intervention import ANYWHERE, Freeze
+from twinrun.protocol import Event, Freeze
+from twinrun.protocol.event import Use
 from twinrun.twin.callers import Caller
 
 _MOST_EVENTS = 2000
 _KEPT_DRAWS = 64  # digests of single values, so that the first differing one can be named
 Key = tuple[str, str, str, int]  # source, action, file, line
+T = TypeVar("T")
+
+
+def as_bytes(value: Any) -> bytes:
+    """Equal for equal values."""
+    return value if isinstance(value, bytes) else repr(value).encode("utf-8", "replace")[:4096]
 
 
 @dataclass
 class _Open:
     """An event that is still growing."""
 
-    source: str
-    action: str
-    caller: Caller
-    call: str
-    subject: str
-    order: int
-    step: int
+    first: Event
     last: int = 0
     count: int = 0
     size: int = 0
@@ -42,13 +43,10 @@ class _Open:
     draws: list[str] = field(default_factory=list)
 
     def closed(self) -> Event:
-        who = self.caller
-        return Event(
-            source=self.source, action=self.action, file=who.file, line=who.line, function=who.function, call=self.call,
-            via=who.via, entry=who.entry, context=who.context, subject=self.subject, order=self.order, last=self.last,
-            step=self.step, count=self.count, size=self.size, threads=len(self.threads), seeded=self.seeded,
-            seed=self.seed, detail=None if self.detail is None else msgspec.to_builtins(self.detail),
-            digest=self.hasher.hexdigest(), draws=tuple(self.draws),
+        return replace(
+            self.first, last=self.last, count=self.count, size=self.size, seeded=self.seeded, seed=self.seed,
+            detail=msgspec.to_builtins(self.detail), threads=len(self.threads), digest=self.hasher.hexdigest(),
+            draws=tuple(self.draws),
         )  # fmt: skip
 
 
@@ -63,7 +61,6 @@ class EventLog:
         self._order = 0
         self._lock = threading.Lock()
         self._freezes = tuple(freezes)
-        self._frozen_uses: dict[tuple[str, str], tuple[Freeze, ...]] = {}
         self._turns: dict[Key, int] = {}
         self._claims: dict[str, dict[str, str]] = {}
 
@@ -83,9 +80,12 @@ class EventLog:
             if event is None:
                 if len(self._events) >= _MOST_EVENTS:
                     return
-                event = self._events[key] = _Open(
-                    source, action, caller, call, subject, self._order, self.step
-                )
+                first = Event(
+                    source=source, action=action, file=caller.file, line=caller.line, function=caller.function,
+                    call=call, via=caller.via, entry=caller.entry, context=caller.context, subject=subject,
+                    order=self._order, step=self.step,
+                )  # fmt: skip
+                event = self._events[key] = _Open(first)
             event.count += 1
             event.size += len(data)
             event.last = self._order
@@ -98,7 +98,7 @@ class EventLog:
                 event.draws.append(xxhash.xxh3_64_hexdigest(data))
 
     def retract(self, source: str, action: str, caller: Caller) -> None:
-        """The last use by this line was none: an event that has no other use is dropped."""
+        """Take back the last use by this line: an event that has no other use is dropped."""
         key = (source, action, caller.file, caller.line, "")
         with self._lock:
             event = self._events.get(key)
@@ -110,7 +110,7 @@ class EventLog:
 
     def events(self) -> list[Event]:
         with self._lock:
-            return [event.closed() for event in sorted(self._events.values(), key=lambda event: event.order)]
+            return sorted((event.closed() for event in self._events.values()), key=lambda event: event.order)
 
     @property
     def order(self) -> int:
@@ -120,11 +120,8 @@ class EventLog:
     def since(self, order: int) -> list[Use]:
         """What was used since the mark was taken."""
         with self._lock:
-            return [
-                Use(event.source, event.action, event.caller.file, event.caller.line, event.call)
-                for event in self._events.values()
-                if event.last > order
-            ]
+            used = [event.first for event in self._events.values() if event.last > order]
+        return [Use(event.source, event.action, event.file, event.line, event.call) for event in used]
 
     # who a use belongs to
 
@@ -142,29 +139,30 @@ class EventLog:
 
     def freezes(self, source: str, action: str) -> bool:
         """Whether any use of this kind is frozen, at some line."""
-        return bool(self._freezes_of(source, action))
+        return any(freeze.covers(source, action) for freeze in self._freezes)
 
     def frozen(self, source: str, action: str, caller: Caller | None) -> int | None:
         """A number for this use when it is frozen: the same in every run, another at every turn."""
-        freezes = self._freezes_of(source, action)
-        if caller is None or not freezes:
-            return None
-        if not any(f.file in (ANYWHERE, caller.file) and f.line in (None, caller.line) for f in freezes):
+        if caller is None or not any(
+            freeze.covers(source, action) and freeze.holds_at(caller.file, caller.line)
+            for freeze in self._freezes
+        ):
             return None
         key = (source, action, caller.file, caller.line)
         with self._lock:
             turn = self._turns[key] = self._turns.get(key, 0) + 1
         return xxhash.xxh3_64_intdigest(f"{source}.{action}/{caller.line}/{turn}".encode()) & 0x7FFFFFFF
 
+    def value(
+        self, source: str, action: str, caller: Caller | None, call: str, real: Callable[[], T],
+        frozen: Callable[[int], T], data: Callable[[T], bytes] = as_bytes,
+    ) -> T:  # fmt: skip
+        """What one use gives, recorded: `real()`, or `frozen(number)` where it is frozen."""
+        number = self.frozen(source, action, caller)
+        value = real() if number is None else frozen(number)
+        self.record(source, action, caller, call, data(value))
+        return value
+
     def turns(self, source: str, action: str, caller: Caller) -> int:
         """How often this line was frozen so far."""
         return self._turns[source, action, caller.file, caller.line]
-
-    def _freezes_of(self, source: str, action: str) -> tuple[Freeze, ...]:
-        if not self._freezes:
-            return ()
-        found = self._frozen_uses.get((source, action))
-        if found is None:
-            found = tuple(freeze for freeze in self._freezes if freeze.covers(source, action))
-            self._frozen_uses[source, action] = found
-        return found

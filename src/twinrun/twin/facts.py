@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from twinrun.protocol.control import ControlState
-from twinrun.protocol.facts import Facts, Inputs
+from twinrun.protocol import ControlState, Facts
+from twinrun.protocol.facts import Inputs
 
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder

@@ -60,9 +60,6 @@ class PatchTable:
         for module, together in waiting.items():
             when_imported(module, lambda _, together=together: self._apply(together))  # type: ignore[misc]
 
-    def is_installed(self, place: str) -> bool:
-        return place in self._rows and self._rows[place].status == "installed"
-
     def _apply(self, points: list[Point]) -> None:
         everywhere: dict[str, dict[int, tuple[Any, Any]]] = {}
         for point in points:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 from twinrun.errors import CannotPin
 from twinrun.findings.finding import Finding
-from twinrun.protocol.control import ControlState, Undo
-from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.registry import controls, parse_pin
+from twinrun.protocol import ControlState, PinRequest, Undo
+from twinrun.protocol.registry import controls, droppable, parse_pin
 from twinrun.twin.callers import user_site
 from twinrun.twin.pinning import apply, pin_now_and_later, watch_seeding
 from twinrun.twin.pins import Pins
@@ -77,7 +76,7 @@ def pinned(
     unwanted = [each for each in outer.undo if not request.wants(each[0])]
     report: PinReport | None = None
     try:
-        _undo(pins, unwanted)  # an outer pin holds it, this one is not to
+        _undo(pins, unwanted)  # the outer pin applied it, this one does not want it
         report = _pin(request, left_off, stack=3)
         yield report
     except Exception as problem:
@@ -95,12 +94,14 @@ def pinned(
 
 
 def _as_allowed(request: PinRequest) -> tuple[PinRequest, tuple[str, ...]]:
-    """A launch can start again without op determinism when an op refuses it; a running process cannot, so
+    """A launch can start again without a control that the program cannot run with; a running process cannot, so
     there the permission means: leave it off."""
-    if "TW406" not in request.allow:
-        return request, ()
-    reason = "op-determinism: left off, as allow=TW406 permits; `twinrun run` would try it first"
-    return request.without("op-determinism"), (reason,)
+    reasons = []
+    for control in droppable(request):
+        request = request.without(control.name)
+        why = f"left off, as allow={control.refusal} permits; `twinrun run` would try it first"
+        reasons.append(f"{control.name}: {why}")
+    return request, tuple(reasons)
 
 
 def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) -> PinReport:
@@ -108,7 +109,7 @@ def _pin(request: PinRequest, left_off: tuple[str, ...] = (), stack: int = 2) ->
     found = came_before()
     pins = current().pins
     unwanted = [each for each in pins.undo if not request.wants(each[0])]
-    _undo(pins, unwanted)  # an earlier call pinned it, this one is not to
+    _undo(pins, unwanted)  # an earlier call applied it, this one does not want it
     pins.undo[:] = [each for each in pins.undo if each not in unwanted]
     pins.begin(request, launched=pins.launched)
     watch_seeding()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from twinrun.protocol.control import Control, NotApplied
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Control, NotApplied, PinRequest
 from twinrun.protocol.registry import controls, sources
 from twinrun.twin.imports import when_imported
 from twinrun.twin.refusal import explain_at_exit
@@ -46,34 +45,26 @@ def watch_seeding() -> None:
     if not session.pins.watching:
         session.pins.watching = True
         for source in sources():
-            session.patches.install(
-                source.name, [point for point in source.points if "pin" in point.needed_for]
-            )
+            seedings = [point for point in source.points if "pin" in point.needed_for]
+            session.patches.install(source.name, seedings)
 
 
 def pin_now_and_later(request: PinRequest) -> None:
-    if request.wants("op-determinism"):
+    if any(control.refusal for control in wanted_controls(request)):
         explain_at_exit()
-    modules = dict.fromkeys(control.module for control in wanted_controls(request))
-    for module in modules:
-        if module is None:
-            _apply_all(request, None)
+    for control in wanted_controls(request):
+        if control.module is None:
+            apply(control, request)
         else:
-            when_imported(module, _applier(request, module))
+            when_imported(control.module, _applier(request, control))
 
 
-def _applier(request: PinRequest, module: str) -> Callable[[object], None]:
+def _applier(request: PinRequest, control: Control) -> Callable[[object], None]:
     def pin_now(_: object) -> None:
         if current().pins.request is request:  # else a later request, from inside the program, has taken over
-            _apply_all(request, module)
+            apply(control, request)
 
     return pin_now
-
-
-def _apply_all(request: PinRequest, module: str | None) -> None:
-    for control in wanted_controls(request):
-        if control.module == module:
-            apply(control, request)
 
 
 def apply(control: Control, request: PinRequest) -> None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twinrun.findings.finding import Finding
-from twinrun.protocol.control import SetBy, Undo
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import PinRequest, SetBy, Undo
 from twinrun.twin.callers import user_site
 
 
@@ -24,6 +23,9 @@ class Seeding:
     by: SetBy  # twinrun or program
     place: str | None = None
     restored: bool = False  # a saved state was put in place, rather than a seed given
+
+
+_RESTORED = ("seedings", "applied", "refused", "turns")
 
 
 @dataclass
@@ -57,10 +59,8 @@ class Pins:
         return bool(getattr(self._ours, "acting", False))
 
     def seeded(self, control: str, value: Any, *, restored: bool = False) -> None:
-        if self.is_acting:
-            self.seedings[control] = Seeding(value, "twinrun", restored=restored)
-        else:
-            self.seedings[control] = Seeding(value, "program", user_place(), restored)
+        by: SetBy = "twinrun" if self.is_acting else "program"
+        self.seedings[control] = Seeding(value, by, None if self.is_acting else user_place(), restored)
 
     def pins(self, control: str) -> bool:
         """Is the control pinned by us, and not since seeded by the program?"""
@@ -90,18 +90,12 @@ class Pins:
 
     def snapshot(self) -> Pins:
         """What is in force now, to come back to."""
-        return replace(
-            self,
-            seedings=dict(self.seedings),
-            applied=dict(self.applied),
-            refused=dict(self.refused),
-            undo=list(self.undo),
-            turns=dict(self.turns),
-        )
+        copies: dict[str, Any] = {name: dict(getattr(self, name)) for name in _RESTORED}
+        return replace(self, undo=list(self.undo), **copies)
 
     def restore(self, before: Pins) -> None:
         self.request = before.request
-        for name in ("seedings", "applied", "refused", "turns"):
+        for name in _RESTORED:
             kept: dict[str, Any] = getattr(self, name)
             kept.clear()
             kept.update(getattr(before, name))

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from twinrun.protocol.control import Control, ControlState, Reading
-from twinrun.protocol.pin import PinRequest
+from twinrun.protocol import Control, ControlState, PinRequest, Reading
 from twinrun.protocol.registry import controls
 from twinrun.twin.session import current
 
@@ -21,9 +20,8 @@ def read_back(request: PinRequest | None = None) -> dict[str, ControlState]:
 def _state(control: Control, request: PinRequest | None) -> ControlState:
     wanted = control.wanted(request) if request is not None and request.wants(control.name) else None
     used = control.module is None or control.module in sys.modules
-    reading = (
-        _read(control, request) if used else Reading(f"{control.module} is not imported", "default", True)
-    )
+    absent = Reading(f"{control.module} is not imported", "default", True)
+    reading = _read(control, request) if used else absent
     ok, why_not = reading.ok, None if reading.ok else reading.why_not
     refused = current().pins.refused.get(control.name) if wanted is not None else None
     if refused is not None and reading.set_by != "program":

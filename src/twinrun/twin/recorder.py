@@ -17,28 +17,17 @@ from typing import Any
 import msgspec
 
 from twinrun.errors import MissingPoint, TwinrunError
+from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
-from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Trace
-from twinrun.protocol.facts import Facts, Failure
-from twinrun.protocol.messages import (
-    Answer,
-    AskDump,
-    AskFacts,
-    Dumped,
-    End,
-    Entry,
-    FactsAnswer,
-    NoAnswer,
-    Question,
-    TraceAnswer,
-    Trouble,
-)
+from twinrun.protocol.facts import Failure
+from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
+from twinrun.protocol.registry import frameworks, sources
 from twinrun.protocol.spec import Spec
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest
 from twinrun.recording.store import Writer
 from twinrun.recording.values import values_file
+from twinrun.twin.facts import gather
 from twinrun.twin.session import Session
 
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
@@ -61,10 +50,8 @@ class Block:
         from twinrun.recording.digest import digest_array
 
         pairs = list(named)
-        digests = [digest_array(array) for _, array in pairs]
-        return Block(
-            phase, tuple(name for name, _ in pairs), digests, lambda number: pairs[number][1], values
-        )
+        names, digests = tuple(name for name, _ in pairs), [digest_array(array) for _, array in pairs]
+        return Block(phase, names, digests, lambda number: pairs[number][1], values)
 
 
 class Recorder:
@@ -187,38 +174,30 @@ class Recorder:
             if isinstance(question, AskDump):
                 return self._dump(question)
             if isinstance(question, AskFacts):
-                return FactsAnswer(self.facts())
-            return TraceAnswer(self.trace()) if self.trace else NoAnswer("this twin does not trace ops")
+                return self.facts()
+            return self.trace() if self.trace else NoAnswer("this twin does not trace ops")
         except Exception as problem:
             return NoAnswer(f"{type(problem).__name__}: {problem}", traceback.format_exc())
 
     def _dump(self, question: AskDump) -> Dumped:
-        """Write the tensors asked for. Those that changed since they were digested are left out and named."""
+        """Write the tensors asked for, but those that changed since they were digested."""
         from twinrun.recording.digest import digest_array
         from twinrun.recording.dump import write_dump
 
-        wanted = set(question.entries)
-        layout = _layout(self._last)
-        tensors: dict[Entry, Any] = {}
-        gone: list[Entry] = []
-        place = 0
-        for block in self._last:
-            for number, digest in enumerate(block.digests):
-                key = (layout.phases[place], layout.names[place])
-                place += 1
-                if key not in wanted:
-                    continue
+        tensors: dict[tuple[str, str], Any] = {}
+        places = _layout(self._last).places
+        seen = [(block, number) for block in self._last for number in range(len(block.digests))]
+        for phase, name in question.entries:
+            if (phase, name) in places:
+                block, number = seen[places[phase, name]]
                 array = block.read(number) if block.read else None
-                if array is None or digest_array(array) != digest:
-                    gone.append(key)
-                else:
-                    tensors[key] = array
-        for phase, name in wanted - tensors.keys() - set(gone):
-            if phase == "weights" and (array := self.omitted(name)) is not None:
+                if array is not None and digest_array(array) == block.digests[number]:
+                    tensors[phase, name] = array
+            elif phase == "weights" and (array := self.omitted(name)) is not None:
                 tensors[phase, name] = array
         Path(question.file).parent.mkdir(exist_ok=True)
         write_dump(Path(question.file), tensors)
-        return Dumped(list(tensors), gone, question.file)
+        return Dumped(question.file)
 
     def _keep_values(self) -> None:
         """For a comparison by value with a run that is not alive at the same time."""
@@ -229,7 +208,7 @@ class Recorder:
     # the end
 
     def _stop_here(self) -> None:
-        """The number of steps asked for is reached: end the process, with without running anything more of the program."""
+        """The number of steps asked for is reached: end the process, and run nothing more of the program."""
         self.wait_for_parent()
         self._status = "stopped"
         self.finish()
@@ -264,27 +243,36 @@ class Recorder:
             self.wait_for_parent()
             facts = self.facts()
             self._writer.close()
-            self._manifest = self._manifest.but(
-                status=self._status, ended=time.time(), notes=tuple(facts.notes),
-                environment=facts.environment, controls=msgspec.to_builtins(facts.controls, enc_hook=str),
-            )  # fmt: skip
-            self._manifest.write(Path(self.spec.folder))
+            manifest = msgspec.structs.replace(
+                self._manifest,
+                status=self._status,
+                ended=time.time(),
+                notes=tuple(facts.notes),
+                environment=facts.environment,
+                controls=msgspec.to_builtins(facts.controls, enc_hook=str),
+            )
+            manifest.write(Path(self.spec.folder))
             self._channel.send_message(END, End(self._status, facts))
         except Exception as problem:
             self.trouble(problem)
         self.stop()
 
     def _add_draws(self) -> None:
-        """Nothing else was seen of this program: then what it drew at random is what can be compared."""
-        drawn = [event for event in self.session.log.events() if _can_be_compared(event)]
+        """Nothing else was seen of this program: then what it drew at random is compared, by its own lines or by a
+        framework for them."""
+        compared = {(source.name, action) for source in sources() for action in source.compared}
+        by_program = {"", *(framework.module for framework in frameworks())}
+        drawn = [
+            event
+            for event in self.session.log.events()
+            if (event.source, event.action) in compared and event.size and event.via in by_program
+        ]
         if drawn:
             names = tuple(f"{event.call} at line {event.line}" for event in drawn)
             self.add(Block("probe", names, [int(event.digest, 16) for event in drawn]))
 
     def facts(self) -> Facts:
         """What this process knows of itself: environment, controls as read back, events, notes."""
-        from twinrun.twin.facts import gather
-
         return gather(self)
 
     def trouble(self, problem: BaseException | str) -> None:
@@ -310,9 +298,8 @@ class Recorder:
     def leave_to_parent(self) -> None:
         """In a forked child of the program: the recording and the channel belong to the process that was launched."""
         self.stop()
-        self._owed = (
-            False  # its parent waits for the answer to the last frame; this process would take it away
-        )
+        # Its parent waits for the answer to the last frame; this process would take it away.
+        self._owed = False
 
 
 def describe(problem: BaseException | str) -> Trouble:
@@ -324,14 +311,6 @@ def describe(problem: BaseException | str) -> Trouble:
         return Trouble(f"{problem.filename}: {problem.strerror}")
     trace = "".join(traceback.format_exception(problem)) if isinstance(problem, Exception) else None
     return Trouble(str(problem), traceback=trace)
-
-
-def _can_be_compared(event: Event) -> bool:
-    """A draw whose values were seen, by the user's own line or by a framework for it."""
-    from twinrun.protocol.registry import frameworks
-
-    own = event.via == "" or event.via in {framework.module for framework in frameworks()}
-    return event.action in ("draw", "stateless") and bool(event.size) and own
 
 
 def _layout(blocks: list[Block]) -> Layout:

@@ -1,5 +1,5 @@
-"""Programs that start themselves anew: to set PYTHONHASHSEED, say, which a running interpreter cannot. The process
-stays the same, its memory does not, so the recorder follows through the environment, the way it came."""
+"""Programs that restart themselves: to set PYTHONHASHSEED, say, which a running interpreter cannot. The process stays the
+same, its memory does not, so the recorder follows through the environment, as at the first start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def follow_exec(recorder: Recorder, spec: Spec, spec_file: str) -> None:
 
 
 def entrance(spec_file: str, pythonpath: str | None) -> dict[str, str]:
-    """The variables by which an interpreter meets Twinrun before its first line."""
+    """The variables with which an interpreter runs Twinrun before the program."""
     return {
         "PYTHONPATH": os.pathsep.join((INJECT, pythonpath)) if pythonpath else INJECT,
         VARIABLE: spec_file,
@@ -43,6 +43,4 @@ def entrance(spec_file: str, pythonpath: str | None) -> dict[str, str]:
 
 
 def _is_python(path: Any) -> bool:
-    return isinstance(path, (str, bytes, os.PathLike)) and os.fsdecode(
-        Path(os.fsdecode(path)).name
-    ).startswith("python")
+    return isinstance(path, (str, bytes, os.PathLike)) and Path(os.fsdecode(path)).name.startswith("python")

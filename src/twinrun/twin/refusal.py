@@ -1,27 +1,14 @@
-"""Exceptions that a framework can explain, such as an op that refuses to run because op determinism is on: named on the
-screen, and kept as findings for the result."""
+"""Exceptions that a framework can explain, such as an op that refuses to run under a control: reported on the screen, and
+kept as findings for the result."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from types import TracebackType
 
 from twinrun.findings.finding import Finding
-from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.registry import frameworks
 from twinrun.twin.session import current
-
-REFUSED = "TW406"  # the code of an op that has no deterministic kernel
-
-
-def without_refused(request: PinRequest, findings: Iterable[Finding]) -> PinRequest | None:
-    """The request to start again with, where a refusal is among the findings and the user allows to go on; else
-    None."""
-    refused = any(finding.code == REFUSED for finding in findings)
-    if refused and REFUSED in request.allow and request.wants("op-determinism"):
-        return request.without("op-determinism")
-    return None
 
 
 def explain_at_exit() -> None:

@@ -218,13 +218,13 @@ def a_seed_that_comes_after_the_pipeline_is_found_to_be_too_late() -> None:
 
 
 def in_a_process_watched_from_its_start_an_unseeded_python_stream_is_known() -> None:
-    from twinrun.twin.pins import current
+    from twinrun.twin.session import current
 
     ds = D.range(9).map(
         lambda x: tf.py_function(example_pipelines.jittered, [tf.cast(x, tf.float64)], tf.float64)
     )
     assert twinrun.audit(ds).findings == ()  # here nobody knows
-    session = current()
+    session = current().pins
     before = session.launched, session.watching, dict(session.seedings)
     try:
         session.launched = session.watching = True

@@ -1,4 +1,4 @@
-"""Pins itself from inside, late and early, strictly and not, and prints what each call had to say."""
+"""Pins itself from inside, late and early, strictly and not, and prints what each call reports."""
 
 import json
 import random
@@ -15,7 +15,7 @@ import twinrun
 from twinrun.errors import TwinrunError
 from twinrun.frameworks.tensorflow.refusal import explain
 
-said = {}
+reported = {}
 
 
 def state():
@@ -27,11 +27,11 @@ def state():
     ]
 
 
-# On time: nothing was drawn or built. What a running process cannot pin is said.
+# On time: nothing was drawn or built. What a running process cannot pin is reported.
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     report = twinrun.pin(42)
-said["early"] = {
+reported["early"] = {
     "ok": report.ok,
     "not_applied": report.not_applied,
     "findings": [finding.code for finding in report.findings],
@@ -46,7 +46,7 @@ def draw():
 
 draw()
 python, numpy, ops = random.getstate(), np.random.get_state(), context.context()._rng.getstate()
-said["expected after"] = draw()
+reported["expected after"] = draw()
 random.setstate(python)
 np.random.set_state(numpy)
 context.context()._rng.setstate(ops)
@@ -76,9 +76,9 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     with twinrun.pinned(6, allow="TW406"):
         inner = is_op_determinism_enabled()
-said["nested"] = {"inner": inner, "outer": is_op_determinism_enabled()}
-said["pinned"] = {"draws": draws, "restored": state() == before, "kept": report.kept}
-said["after"] = draw()
+reported["nested"] = {"inner": inner, "outer": is_op_determinism_enabled()}
+reported["pinned"] = {"draws": draws, "restored": state() == before, "kept": report.kept}
+reported["after"] = draw()
 
 
 
@@ -100,7 +100,7 @@ def weights(*, more):
             return [np.asarray(model.get_layer(name).kernel).tolist() for name in ("first", "second")], order
 
 
-said["stable"] = [weights(more=False), weights(more=True)]
+reported["stable"] = [weights(more=False), weights(more=True)]
 
 # Late: a layer, a dataset and draws came before.
 keras.layers.Dense(2, name="early_bird").build((None, 2))
@@ -112,7 +112,7 @@ random.random()
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     report = twinrun.pin(43)  # the late line
-said["late"] = {
+reported["late"] = {
     "codes": [finding.code for finding in report.findings],
     "evidence": [list(finding.evidence) for finding in report.findings],
     "place": [finding.place for finding in report.findings],
@@ -121,22 +121,22 @@ said["late"] = {
 try:
     twinrun.pin(44, strict=True)
 except TwinrunError as problem:
-    said["strict"] = str(problem)
+    reported["strict"] = str(problem)
 
 # The clock is an op that refuses to run under op determinism, on every device.
 try:
     tf.timestamp()  # the refused line
 except Exception as problem:
     finding = explain(problem)
-    said["refused"] = [type(problem).__name__, finding.code, finding.message, finding.place]
+    reported["refused"] = [type(problem).__name__, finding.code, finding.message, finding.place]
 try:
     tf.raw_ops.RandomUniform(shape=[2], dtype=tf.float32)
 except Exception as problem:
-    said["raw"] = explain(problem).code
-said["unrelated"] = explain(ValueError("this talks of determinism and is the program's own"))
+    reported["raw"] = explain(problem).code
+reported["unrelated"] = explain(ValueError("this talks of determinism and is the program's own"))
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     report = twinrun.pin(45, allow="TW406")
-said["allowed"] = report.left_off
-said["op determinism after allowing"] = report.controls["op-determinism"].state
-print(json.dumps(said))
+reported["allowed"] = report.left_off
+reported["op determinism after allowing"] = report.controls["op-determinism"].state
+print(json.dumps(reported))

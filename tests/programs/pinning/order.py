@@ -26,12 +26,12 @@ def unordered():
 
 
 # `deterministic=False` is overridden, with op determinism left off.
-said = {"plain": unordered()}
+found = {"plain": unordered()}
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     with twinrun.pinned(5, allow="TW406") as report:
-        said["pinned"] = unordered()
-        said["op determinism"] = is_op_determinism_enabled()
-        said["read back"] = read_back()["tf-data-order"].state
-    said["afterwards"] = unordered()
-print(json.dumps(said))
+        found["pinned"] = unordered()
+        found["op determinism"] = is_op_determinism_enabled()
+        found["read back"] = read_back()["tf-data-order"].state
+    found["afterwards"] = unordered()
+print(json.dumps(found))

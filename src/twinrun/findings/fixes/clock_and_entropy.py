@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import SEED, Changes, Draft, argument, replace
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import SEED, Changes, Draft, argument
 from twinrun.findings.fixes.imports import imported
 from twinrun.findings.fixes.module import Module, Statement, only_statement
-from twinrun.knowledge import Kind, is_kind
+from twinrun.knowledge.functions import Kind
 
 
 def constant(module: Module, line: int) -> Draft:
@@ -17,7 +18,7 @@ def constant(module: Module, line: int) -> Draft:
     statement = module.statement_at(line)
     seeds = _seeds(module, statement, line) if statement is not None else ()
     seed = next((each for each in seeds if _from_outside(module, each)), None)
-    changes = (replace(seed, str(SEED)),) if seed is not None else _system_random(module, line)
+    changes = (edit.replace(seed, str(SEED)),) if seed is not None else _system_random(module, line)
     return Draft(changes, "use a fixed seed, or an argument of the program", safe=True)
 
 
@@ -34,7 +35,7 @@ def _seeds(module: Module, statement: Statement, line: int) -> Iterator[cst.Base
         if "seed" in str(key).lower() and module.spans(element.value, line):
             yield element.value
     for call in module.calls_at(line):
-        seeds = is_kind(module.name(call), Kind.SEED, Kind.GENERATOR)
+        seeds = module.is_kind(call, Kind.SEED, Kind.GENERATOR)
         given = call.args[0].value if seeds and call.args else argument(call, "seed", None)
         if given is not None:
             yield given
@@ -45,10 +46,10 @@ def _system_random(module: Module, line: int) -> Changes:
     for call in module.calls_at(line):
         if module.name(call) in ("random.SystemRandom", "secrets.SystemRandom") and not call.args:
             name, changes = imported(module, "random")
-            return (*changes, replace(call, f"{name}.Random({SEED})"))
+            return (*changes, edit.replace(call, f"{name}.Random({SEED})"))
     return ()
 
 
 def _from_outside(module: Module, node: cst.BaseExpression) -> bool:
     """Whether an expression is made of the clock or of entropy."""
-    return any(is_kind(module.name(call), Kind.CLOCK, Kind.ENTROPY) for call in module.find(cst.Call, node))
+    return bool(module.calls(Kind.CLOCK, Kind.ENTROPY, within=node))

@@ -10,18 +10,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 from libcst.helpers import parse_template_expression
+from libcst.metadata import Assignment
 
-from twinrun.findings.fixes.changes import (
-    SEED,
-    Change,
-    Changes,
-    add_parameter,
-    argument,
-    lines_before,
-    replace,
-    wrap,
-)
-from twinrun.findings.fixes.functions import parameters, passed_function
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import SEED, Change, Changes, argument, is_name
 from twinrun.findings.fixes.module import Function, Module, called_name, require, sure
 
 
@@ -61,7 +53,7 @@ def seeds_passed_in(module: Module, mapped: Mapped, seed: str) -> Changes:
     require(len(plain) > 1 or not _elements_are_one_tuples(module, call))
     seeds = module.free("seeds", "element_seeds")
     arguments = f"seed={SEED + mapped.number}, rerandomize_each_iteration=True"
-    made = lines_before(module, statement, f"{seeds} = {dataset}.random({arguments})")
+    made = edit.lines_before(module, statement, f"{seeds} = {dataset}.random({arguments})")
     zipped = _zipped(module, call, f"{dataset}.zip", seeds)
     return (*made, zipped, *_passed(module, mapped, plain, seed))
 
@@ -70,7 +62,7 @@ def _zipped(module: Module, call: cst.Call, zip_name: str, seeds: str) -> Change
     """Zip the seeds to what `map` is called on."""
     method = cst.ensure_type(call.func, cst.Attribute)
     if module.first_line(method) == module.last_line(method):
-        return wrap(method.value, zip_name + "(({it}, " + seeds + "))")
+        return edit.wrap(method.value, zip_name + "(({it}, " + seeds + "))")
     link = f".apply(lambda ds: {zip_name}((ds, {seeds})))"
 
     def one_more_link(updated: cst.Attribute) -> cst.Attribute:
@@ -90,11 +82,11 @@ def _passed(module: Module, mapped: Mapped, plain: list[str], seed: str) -> Chan
     function = mapped.function
     if len(plain) > 1 and isinstance(function, cst.Lambda) and mapped.reference is function:
         return _unpacked_lambda(module, function, plain, seed)
-    added = add_parameter(function, seed)
+    added = edit.add_parameter(function, seed)
     if len(plain) == 1:
         return (added,)
     element = module.free("element")
-    return added, wrap(mapped.reference, f"lambda {element}, {seed}: {{it}}(*{element}, {seed})")
+    return added, edit.wrap(mapped.reference, f"lambda {element}, {seed}: {{it}}(*{element}, {seed})")
 
 
 def _unpacked_lambda(module: Module, function: cst.Lambda, plain: list[str], seed: str) -> Changes:
@@ -105,7 +97,7 @@ def _unpacked_lambda(module: Module, function: cst.Lambda, plain: list[str], see
     for node in module.find(cst.Name, function.body):
         if node.value in plain and not module.is_label(node):
             require(not isinstance(module.parent[node], cst.Param | cst.NamedExpr))
-            changes.append(replace(node, f"{element}[{plain.index(node.value)}]"))
+            changes.append(edit.replace(node, f"{element}[{plain.index(node.value)}]"))
     return tuple(changes)
 
 
@@ -118,3 +110,53 @@ def _elements_are_one_tuples(module: Module, call: cst.Call) -> bool:
     ]
     given = [each.args[0].value for each in makers]
     return any(isinstance(each, cst.Tuple) and len(each.elements) == 1 for each in given)
+
+
+# -- functions that are passed to something ------------------------------------------------------------
+
+
+def passed_function(module: Module, reference: cst.BaseExpression | None) -> Function | None:
+    """The function that an argument stands for, when the module defines it once and uses it only here."""
+    found: Function | None = None
+    if isinstance(reference, cst.Lambda):
+        return reference
+    if isinstance(reference, cst.Name):
+        found = _named(module, reference)
+    elif isinstance(reference, cst.Attribute):
+        found = _method(module, reference)
+    # A decorator may care about the parameters.
+    decorators = {module.name(each.decorator) for each in getattr(found, "decorators", ())}
+    plain = getattr(found, "asynchronous", None) is None
+    return found if plain and decorators <= {"tensorflow.function", "builtins.staticmethod"} else None
+
+
+def parameters(module: Module, function: Function) -> list[str]:
+    """The parameters, without `self`, of a function that has none with defaults, `*args` or keyword-only ones."""
+    given = function.params
+    require(not (given.kwonly_params or given.posonly_params or given.star_kwarg))
+    require(not isinstance(given.star_arg, cst.Param) and not any(each.default for each in given.params))
+    plain = [each.name.value for each in given.params]
+    decorators = [each.decorator for each in getattr(function, "decorators", ())]
+    is_static = any(is_name(each, "staticmethod") for each in decorators)
+    plain = plain[1:] if isinstance(module.owner(function), cst.ClassDef) and not is_static else plain
+    require(plain)
+    return plain
+
+
+def _named(module: Module, reference: cst.Name) -> Function | None:
+    assignments = list(module.scope(reference)[reference.value])
+    if len(assignments) != 1 or len(assignments[0].references) != 1:
+        return None
+    node = assignments[0].node if isinstance(assignments[0], Assignment) else None
+    values = [node] if node is None or isinstance(node, cst.FunctionDef) else module.assigned_to(node)
+    return values[0] if len(values) == 1 and isinstance(values[0], cst.FunctionDef | cst.Lambda) else None
+
+
+def _method(module: Module, reference: cst.Attribute) -> cst.FunctionDef | None:
+    owner = module.outer(reference, cst.ClassDef)
+    if owner is None or not is_name(reference.value, "self", "cls", owner.name.value):
+        return None
+    name = reference.attr.value
+    found = [node for node in module.find(cst.FunctionDef) if node.name.value == name]
+    uses = [node for node in module.find(cst.Attribute) if node.attr.value == name]
+    return found[0] if len(found) == len(uses) == 1 and module.owner(found[0]) is owner else None

@@ -7,18 +7,15 @@ from contextlib import suppress
 
 from twinrun.findings.fixes import (
     clock_and_entropy,
-    completion_order,
     determinism,
+    edit,
     given_seeds,
     host_random,
-    late_seed,
-    listings,
-    loaders,
     parallel_map,
     seeding,
-    sets,
+    sorting,
 )
-from twinrun.findings.fixes.changes import Draft, rewritten
+from twinrun.findings.fixes.edit import Draft
 from twinrun.findings.fixes.fix import Fix, parses
 from twinrun.findings.fixes.module import Module, Unsure, parsed
 
@@ -31,17 +28,17 @@ FIXERS: dict[str, tuple[Fixer, ...]] = {
     "TW103": (given_seeds.generator,),
     "TW104": (seeding.tensorflow_random,),
     "TW105": (seeding.keras_random, given_seeds.layer),
-    "TW106": (late_seed.moved_up,),
+    "TW106": (seeding.moved_up,),
     "TW108": (clock_and_entropy.constant,),
     "TW201": (given_seeds.shuffle,),
-    "TW202": (completion_order.deterministic,),
+    "TW202": (determinism.in_order,),
     "TW203": (parallel_map.stateless,),
     "TW204": (host_random.in_map, host_random.in_generator),
-    "TW205": (loaders.generator_per_batch,),
-    "TW301": (sets.sorted_iteration,),
-    "TW302": (listings.sorted_listing,),
+    "TW205": (host_random.in_loader,),
+    "TW301": (sorting.sorted_iteration,),
+    "TW302": (sorting.sorted_listing,),
     "TW303": (clock_and_entropy.constant,),
-    "TW401": (determinism.repaired,),
+    "TW401": (determinism.fixed_op,),
 }
 
 
@@ -53,7 +50,7 @@ def first_fix(code: str, file: str, line: int, source: str, *, is_program: bool 
     for fixer in FIXERS.get(code, ()):
         with suppress(Unsure):
             draft = fixer(module, line)
-            fixed = rewritten(module, draft.changes)
+            fixed = edit.rewritten(module, draft.changes)
             if fixed != source and parses(fixed):
                 return Fix(code, file, line, draft.note, draft.safe, source, fixed)
     return None

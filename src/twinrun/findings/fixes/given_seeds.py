@@ -6,22 +6,14 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import (
-    SEED,
-    Change,
-    Changes,
-    Draft,
-    add_argument,
-    argument,
-    is_name,
-    seed_argument,
-    unpacks,
-)
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import SEED, Change, Changes, Draft, argument, is_name, unpacks
 from twinrun.findings.fixes.module import Module, require
 from twinrun.findings.fixes.seeding import KERAS
-from twinrun.knowledge import Argument, Kind, Switch, is_kind, known, known_method
+from twinrun.knowledge.functions import Argument, Kind, Switch, known_method
 
 _UNSEEDED = "tensorflow.random.Generator.from_non_deterministic_state"
+_OVER = "numpy.random.Generator"  # made of a bit generator, and takes no seed
 # Functions that run once in a program, as far as their name can tell.
 _ONCE = {"main", "__init__"}
 _NOT_DATASETS = ("random", "numpy.random", "tensorflow.random", "keras.random", "sklearn")
@@ -44,7 +36,7 @@ def layer(module: Module, line: int) -> Draft:
     changes: Changes = ()
     for number, (call, seed) in enumerate(calls):
         if module.name_line(call) == line:
-            changes += seed_argument(call, seed, SEED + number)
+            changes += edit.seed_argument(call, seed, SEED + number)
     note = "give the layer a seed; or call keras.utils.set_random_seed in the program before it is built"
     return Draft(changes, note, safe=False)
 
@@ -64,15 +56,14 @@ def _found(
 
 
 def _seeded_generator(module: Module, call: cst.Call) -> Changes:
-    name = module.name(call)
-    maker = known(name)
+    maker = module.known(call)
     if maker is None or maker.kind is not Kind.GENERATOR or unpacks(call):
         return ()
-    if name == _UNSEEDED:
+    if module.name(call) == _UNSEEDED:
         return (Change(call, _from_seed),)
     if maker.seed is None:
         return ()
-    return seed_argument(call, maker.seed) if call.args else (add_argument(call, str(SEED)),)
+    return edit.seed_argument(call, maker.seed) if call.args else (edit.add_argument(call, str(SEED)),)
 
 
 def _from_seed(call: cst.Call) -> cst.Call:
@@ -93,22 +84,21 @@ def _made_again(module: Module, call: cst.Call) -> str | None:
 
 
 def _layer_seed(module: Module, call: cst.Call) -> Argument | None:
-    found = known(module.name(call))
+    found = module.known(call)
     return found.seed if found is not None and found.kind in (Kind.LAYER, Kind.INITIALIZER) else None
 
 
 def _seeded_shuffle(module: Module, call: cst.Call) -> Changes:
-    name = module.name(call)
-    found = known(name)
+    found = module.known(call)
     shuffles = found is not None and (found.switch is None or _is_on(call, found.switch))
-    if name is None and isinstance(call.func, cst.Attribute):
+    if module.name(call) is None and isinstance(call.func, cst.Attribute):
         found = known_method(call.func.attr.value, "tensorflow.data.Dataset")
         keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
         takes = found is not None and bool(call.args) and keywords <= {*found.arguments}
         shuffles = takes and not _is_generator(module, call.func.value)
     if found is None or found.kind is not Kind.SHUFFLE or found.seed is None or not shuffles:
         return ()
-    return seed_argument(call, found.seed)
+    return edit.seed_argument(call, found.seed)
 
 
 def _is_on(call: cst.Call, switch: Switch) -> bool:
@@ -121,5 +111,5 @@ def _is_generator(module: Module, receiver: cst.BaseExpression) -> bool:
     if (module.name(receiver) or "").startswith(_NOT_DATASETS):
         return True
     made = [receiver, *module.assigned_to(receiver)]
-    names = [module.name(each) for each in made if isinstance(each, cst.Call)]
-    return any(name == "numpy.random.Generator" or is_kind(name, Kind.GENERATOR) for name in names)
+    makers = (each for each in made if isinstance(each, cst.Call))
+    return any(module.name(each) == _OVER or module.is_kind(each, Kind.GENERATOR) for each in makers)

@@ -7,9 +7,11 @@ from typing import Any
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import Changes, lines_after, lines_before
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import Changes
 from twinrun.findings.fixes.module import Module, Statement, require, sure
 
+IMPORTS = (cst.Import, cst.ImportFrom)
 # Calls that a program makes between its imports without drawing or building anything.
 _HARMLESS = ("os.", "sys.", "warnings.", "logging.", "pathlib.", "argparse.", "gc.", "faulthandler.")
 
@@ -27,7 +29,7 @@ def after_imports(
     require(module.last_line(anchor) < before_line and module.parent[anchor] is module.tree)
     require(_imports(anchor) or isinstance(anchor, cst.BaseCompoundStatement))  # not import keras; x = f()
     added = [line] if new_import is None else [new_import, "", line]
-    return lines_after(module, anchor, *added, above=new_import is None, below=True)
+    return edit.lines_after(module, anchor, *added, above=new_import is None, below=True)
 
 
 def imported(module: Module, name: str) -> tuple[str, Changes]:
@@ -36,7 +38,7 @@ def imported(module: Module, name: str) -> tuple[str, Changes]:
         return each.local, ()
     require(module.is_free(name))
     first = sure(next((node for node in module.tree.body if _imports(node)), None))
-    return name, lines_before(module, first, f"import {name}")
+    return name, edit.lines_before(module, first, f"import {name}")
 
 
 def last_leading_import(module: Module, body: Sequence[Any], needed: Statement | None) -> Any:
@@ -54,7 +56,7 @@ def last_leading_import(module: Module, body: Sequence[Any], needed: Statement |
 def _imports(node: cst.CSTNode) -> bool:
     """A line of imports, or a block (`try:`, `if TYPE_CHECKING:`) of which every part imports or gives up."""
     if not isinstance(node, cst.Try | cst.If):
-        return _holds_only(node, cst.Import, cst.ImportFrom)
+        return _holds_only(node, *IMPORTS)
     parts = (node, node.orelse, *getattr(node, "handlers", ()), getattr(node, "finalbody", None))
     inner = [each for part in parts if part is not None for each in part.body.body]
     quiet = (cst.Pass, cst.Raise, cst.Assign)

@@ -20,7 +20,7 @@ from libcst.metadata import (
     ScopeProvider,
 )
 
-from twinrun.knowledge import canonical, root
+from twinrun.knowledge.functions import Kind, Known, canonical, known, root
 
 Function: TypeAlias = cst.FunctionDef | cst.Lambda
 Statement: TypeAlias = cst.SimpleStatementLine | cst.SimpleStatementSuite | cst.BaseCompoundStatement
@@ -142,9 +142,10 @@ class Module:
         block = self.parent.get(node)
         return self.parent[block] if isinstance(block, cst.IndentedBlock) else block
 
-    def calls(self, name: str) -> list[cst.Call]:
-        """The calls of the function with this full name."""
-        return [call for call in self.find(cst.Call) if self.name(call) == name]
+    def calls(self, *kinds: Kind | str, within: cst.CSTNode | None = None) -> list[cst.Call]:
+        """The calls of functions of these kinds, or with these full names."""
+        found = [(call, self.name(call)) for call in self.find(cst.Call, within)]
+        return [call for call, name in found if name in kinds or self.is_kind(call, *kinds)]
 
     def calls_at(self, line: int) -> list[cst.Call]:
         """The calls a finding at this line can be about: those named on the line, and then all others of
@@ -186,6 +187,14 @@ class Module:
             base = base.value
         found = self._qualified.get(dotted, ()) if dotted is not None and isinstance(base, cst.Name) else ()
         return _only(found() if callable(found) else found)
+
+    def known(self, node: cst.CSTNode | None) -> Known | None:
+        """What is known about what an expression is, or what a call calls."""
+        return known(self.name(node))
+
+    def is_kind(self, node: cst.CSTNode | None, *kinds: Kind | str) -> bool:
+        found = self.known(node)
+        return found is not None and found.kind in kinds
 
     def scope(self, node: cst.CSTNode) -> Scope:
         found = self._scopes[node]

@@ -8,18 +8,11 @@ from functools import partial
 
 import libcst as cst
 
-from twinrun.findings.fixes.changes import (
-    Changes,
-    Draft,
-    add_argument,
-    name_argument,
-    replace,
-    the_only,
-    unpacks,
-)
+from twinrun.findings.fixes import edit
+from twinrun.findings.fixes.edit import Changes, Draft, unpacks
 from twinrun.findings.fixes.element_seeds import Mapped, mapped_functions, seed_name, seeds_passed_in
 from twinrun.findings.fixes.module import LOOPS, Function, Module, Unsure, called_name, require, sure
-from twinrun.knowledge import Kind, is_kind
+from twinrun.knowledge.functions import Kind
 
 
 @dataclass(frozen=True)
@@ -31,6 +24,7 @@ class Stateless:
     kept: int = 1
 
 
+_RANDOM = (Kind.DRAW, Kind.GENERATOR, Kind.SEED)
 _UNIFORM = ("shape", "minval", "maxval", "dtype", "seed", "name")
 _NORMAL = ("shape", "mean", "stddev", "dtype", "seed", "name")
 _IMAGE_OPS = {
@@ -70,7 +64,7 @@ def stateless(module: Module, line: int) -> Draft:
         [mapped for mapped in maps if module.spans(mapped.function, line)],
     ):
         with suppress(Unsure):
-            return Draft(the_only(partial(_rewritten, module), nearest), note, safe=True)
+            return Draft(edit.the_only(partial(_rewritten, module), nearest), note, safe=True)
     raise Unsure
 
 
@@ -107,24 +101,19 @@ def _is_generator_method(module: Module, call: cst.Call) -> bool:
 
 def _draws_otherwise(module: Module, call: cst.Call, function: Function) -> bool:
     """Randomness that is not rewritten here: another random op, or a function of the module that draws."""
-    if _draws(module, call) or _is_generator_method(module, call):
+    if module.is_kind(call, *_RANDOM) or _is_generator_method(module, call):
         return True
     named = [each for each in module.find(cst.FunctionDef) if each.name.value == called_name(call)]
-    inner = [each for other in named if other is not function for each in module.find(cst.Call, other)]
-    return any(_draws(module, each) for each in inner)
-
-
-def _draws(module: Module, call: cst.Call) -> bool:
-    return is_kind(module.name(call), Kind.DRAW, Kind.GENERATOR, Kind.SEED)
+    return any(module.calls(*_RANDOM, within=other) for other in named if other is not function)
 
 
 def _stateless_call(module: Module, call: cst.Call, op: Stateless, seed: str) -> Changes:
     by_position = [arg for arg in call.args if arg.keyword is None]
     require(not unpacks(call) and len(by_position) <= len(op.parameters))
     names = dict(zip(by_position, op.parameters, strict=False))
-    named = [name_argument(arg, names[arg]) for arg in by_position[op.kept :]]
+    named = [edit.name_argument(arg, names[arg]) for arg in by_position[op.kept :]]
     names |= {arg: arg.keyword.value for arg in call.args if arg.keyword is not None}
     seeds = [arg.value for arg, name in names.items() if name == "seed"]
-    seeded = replace(seeds[0], seed) if seeds else add_argument(call, f"seed={seed}")
+    seeded = edit.replace(seeds[0], seed) if seeds else edit.add_argument(call, f"seed={seed}")
     function = sure(module.spelled(f"tensorflow.{op.path}", call)).text
-    return (replace(call.func, function), *named, seeded)
+    return (edit.replace(call.func, function), *named, seeded)

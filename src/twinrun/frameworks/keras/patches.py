@@ -1,24 +1,25 @@
-"""The patches of Keras 3, and the wrappers that tf_keras shares. Loaded without either."""
+"""The patches of Keras 3, and what tf_keras shares with them. Loaded without either."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from twinrun.frameworks.tensorflow.patches import Function, apply_gradients, observer_of
+from twinrun.frameworks.packages import KERAS, Package
+from twinrun.frameworks.tensorflow.points import Function, after, around, observer_of
 from twinrun.protocol.point import Need, Point, Wrap
 
 if TYPE_CHECKING:
+    from twinrun.frameworks.tensorflow.observer import Observer
     from twinrun.twin.session import Session
 
 
-def _train_function(session: Session, original: Function) -> Function:
-    observer = observer_of(session)
-
-    def make_train_function(self: Any, force: bool = False) -> Any:
-        result = original(self, force)
-        inner = self.train_function
+def _train_function(observer: Observer) -> Function:
+    def make_train_function(original: Function, model: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(model, *args, **kwargs)
+        inner = model.train_function
         if inner is None or getattr(inner, "_twinrun", False):
             return result
 
@@ -28,22 +29,19 @@ def _train_function(session: Session, original: Function) -> Function:
             return observer.train_call(lambda: inner(*args, **kwargs))
 
         train_function._twinrun = True  # type: ignore[attr-defined]
-        self.train_function = train_function
+        model.train_function = train_function
         return result if result is not inner else train_function
 
     return make_train_function
 
 
-def _apply(session: Session, original: Function) -> Function:
-    """`apply(gradients, variables)`, where the variables may be left out once the optimizer knows them."""
-    observer = observer_of(session)
+def _apply(observer: Observer) -> Function:
+    """The variables may be left out once the optimizer knows them."""
 
-    def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not observer.recorder.alive:
-            return original(self, *args, **kwargs)
-        given = args[1] if len(args) > 1 else kwargs.get("trainable_variables")
-        variables = list(given if given is not None else getattr(self, "_trainable_variables", ()))
-        return observer.update(self, lambda: original(self, *args, **kwargs), variables)
+    def apply(original: Function, optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
+        given = trainable_variables
+        variables = list(given if given is not None else getattr(optimizer, "_trainable_variables", ()))
+        return observer.update(optimizer, variables, lambda: original(optimizer, grads, trainable_variables))
 
     return apply
 
@@ -65,99 +63,78 @@ def _layer_call(session: Session, original: Function) -> Function:
     return __call__
 
 
-def _variable_path(session: Session, original: Function) -> Function:
-    """Around what gives a Keras variable its tf.Variable."""
-    observer = observer_of(session)
+def _variable_path(observer: Observer) -> Function:
+    def named(result: Any, variable: Any, *args: Any, **kwargs: Any) -> None:
+        """A Keras variable has got its tf.Variable."""
+        if variable._value is not None:
+            observer.variables.set_path(
+                variable._value, str(getattr(variable, "path", None) or variable.name)
+            )
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = original(self, *args, **kwargs)
-        if observer.recorder.alive and self._value is not None:
-            observer.variables.set_path(self._value, str(getattr(self, "path", None) or self.name))
-        return result
-
-    return method
+    return named
 
 
-def _metric_variable(session: Session, original: Function) -> Function:
-    variables = observer_of(session).variables
+def _metric_variable(observer: Observer) -> Function:
+    variables = observer.variables
 
-    def add(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def add(original: Function, *args: Any, **kwargs: Any) -> Any:
         before, variables.ignore = variables.ignore, True
         try:
-            return original(self, *args, **kwargs)
+            return original(*args, **kwargs)
         finally:
             variables.ignore = before
 
     return add
 
 
-def _batch_end(session: Session, original: Function) -> Function:
-    steps = observer_of(session).steps
-    return _after_callbacks(session, original, lambda _: steps.close())
-
-
-def _epoch_end(session: Session, original: Function) -> Function:
-    return _after_callbacks(session, original, observer_of(session).on_epoch_end)
-
-
-def _after_callbacks(session: Session, original: Function, then: Callable[[Any], None]) -> Function:
-    """Around a method of CallbackList: `then(logs)` when the callbacks have run."""
-    recorder = observer_of(session).recorder
-
-    def method(self: Any, number: int, logs: Any = None) -> Any:
-        result = original(self, number, logs)
-        if recorder.alive:
-            try:
-                then(logs)
-            except Exception as problem:
-                recorder.trouble(problem)
-        return result
-
-    return method
-
-
+_UPDATES = around(lambda it: it.apply_gradients)
 # What is patched, by what it is for: the wrapper, the reason, and what the point is needed for.
 _PATCHES: dict[str, tuple[Wrap, str, Need]] = {
-    "train function": (_train_function, "it returns the loss and the metrics of a step of fit", "verdict"),
-    "apply": (_apply, "every update of weights goes through it", "verdict"),
-    "apply_gradients": (apply_gradients, "every update of weights goes through it", "verdict"),
-    "legacy apply_gradients": (apply_gradients, "legacy optimizers update weights here", "verdict"),
-    "epoch end": (_epoch_end, "validation results are given to callbacks alone", "verdict"),
-    "batch end": (_batch_end, "callbacks may change weights: a step ends after them", "cause"),
-    "layer call": (_layer_call, "eager loops hand a NumPy batch to their outermost layer", "cause"),
-    "variable": (_variable_path, "a variable knows its path, such as dense_1/kernel", "cause"),
-    "deferred variable": (
-        _variable_path,
-        "a variable made inside a scan gets its tf.Variable later",
+    "train function": (
+        around(_train_function),
+        "it returns the loss and metrics of a step of fit",
+        "verdict",
+    ),
+    "apply": (around(_apply), "every update of weights goes through it", "verdict"),
+    "apply_gradients": (_UPDATES, "every update of weights goes through it", "verdict"),
+    "legacy apply_gradients": (_UPDATES, "legacy optimizers update weights here", "verdict"),
+    "epoch end": (
+        after(lambda it: it.on_epoch_end),
+        "only callbacks are given validation results",
+        "verdict",
+    ),
+    "batch end": (
+        after(lambda it: it.on_batch_end),
+        "a step ends after callbacks, which may update",
         "cause",
     ),
-    "metric variable": (_metric_variable, "variables of metrics are no weights", "cause"),
+    "layer call": (_layer_call, "eager loops hand a NumPy batch to their outermost layer", "cause"),
+    "variable": (after(_variable_path), "a variable knows its path, such as dense_1/kernel", "cause"),
+    "deferred variable": (after(_variable_path), "in a scan a variable gets its tf.Variable later", "cause"),
+    "metric variable": (around(_metric_variable), "variables of metrics are no weights", "cause"),
 }
 
 
 def training_points(
-    places: Mapping[str, str], after: str, tested_on: str, entrances: Mapping[str, str] | None = None
+    package: Package, places: Mapping[str, str], entrances: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Point, ...]:
     """Points by what they are for (see `_PATCHES`)."""
-    found = []
-    for purpose, place in places.items():
-        wrap, reason, needed_for = _PATCHES[purpose]
-        entrance = (entrances or {}).get(purpose, "")
-        found.append(Point(place, wrap, reason, (needed_for,), tested_on, after=after, entrance=entrance))
-    return tuple(found)
+    return tuple(
+        package.point(place, *_PATCHES[purpose], entrance=entrances.get(purpose, ""))
+        for purpose, place in places.items()
+    )
 
 
 POINTS = training_points(
+    KERAS,
     {
-        "train function": "keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_train_function",
-        "apply": "keras.src.optimizers.base_optimizer:BaseOptimizer.apply",
-        "variable": "keras.src.backend.common.variables:Variable.__init__",
-        "deferred variable": "keras.src.backend.tensorflow.core:Variable._deferred_initialize",
-        "layer call": "keras.src.layers.layer:Layer.__call__",
-        "metric variable": "keras.src.metrics.metric:Metric.add_variable",
-        "batch end": "keras.src.callbacks.callback_list:CallbackList.on_train_batch_end",
-        "epoch end": "keras.src.callbacks.callback_list:CallbackList.on_epoch_end",
+        "train function": "backend.tensorflow.trainer:TensorFlowTrainer.make_train_function",
+        "apply": "optimizers.base_optimizer:BaseOptimizer.apply",
+        "variable": "backend.common.variables:Variable.__init__",
+        "deferred variable": "backend.tensorflow.core:Variable._deferred_initialize",
+        "layer call": "layers.layer:Layer.__call__",
+        "metric variable": "metrics.metric:Metric.add_variable",
+        "batch end": "callbacks.callback_list:CallbackList.on_train_batch_end",
+        "epoch end": "callbacks.callback_list:CallbackList.on_epoch_end",
     },
-    after="keras",
-    tested_on="Keras 3.8 to 3.15",
 )

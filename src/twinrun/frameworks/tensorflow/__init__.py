@@ -33,9 +33,9 @@ class TensorFlow(Framework):
     )  # fmt: skip
 
     def probe(self, recorder: Recorder, name: str, tensor: Any) -> bool:
-        from twinrun.frameworks.tensorflow.probe_tensor import probe_tensor
+        from twinrun.frameworks.tensorflow.observer import observer_for
 
-        return probe_tensor(recorder, name, tensor)
+        return observer_for(recorder).probe(name, tensor)
 
     def trace_ops(self, recorder: Recorder, *, pipeline: bool) -> None:
         from twinrun.frameworks.tensorflow.optrace import trace_ops
@@ -43,9 +43,23 @@ class TensorFlow(Framework):
         trace_ops(recorder, pipeline=pipeline)
 
     def audit_datasets(self, session: Session) -> None:
-        from twinrun.pipelines.built_datasets import record_datasets
+        """What fails in the audit of pipelines is reported; what the source's audit has found stays."""
+        try:
+            from twinrun.pipelines.built_datasets import record_datasets
 
-        session.audited = record_datasets().report
+            report = record_datasets().report
+        except Exception as problem:
+            reason = _why_not_audited(problem)
+            session.audited = lambda: {"failures": [reason]}
+            return
+
+        def audited() -> dict[str, list[Any]]:
+            try:
+                return report()
+            except Exception as problem:
+                return {"failures": [_why_not_audited(problem)]}
+
+        session.audited = audited
 
     def explain(self, problem: BaseException) -> Finding | None:
         from twinrun.frameworks.tensorflow.refusal import explain
@@ -58,6 +72,10 @@ class TensorFlow(Framework):
     def is_log_noise(self, line: str) -> bool:
         starts = ("I0000", "W0000", "WARNING: All log messages before absl")
         return line.startswith(starts) or " I tensorflow/" in line
+
+
+def _why_not_audited(problem: Exception) -> str:
+    return f"the input pipelines could not be audited: {type(problem).__name__}: {problem}"
 
 
 def shared_gpu(visible: str | None, signs: tuple[Path, ...] = _NVIDIA) -> dict[str, str]:

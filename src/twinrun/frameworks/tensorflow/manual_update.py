@@ -4,23 +4,19 @@ moved by the next look, they were updated manually. What an optimizer updates is
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
-from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
-
-from twinrun.frameworks.tensorflow.reading import read
+from twinrun.frameworks.tensorflow.reading import read, tf_variable
 from twinrun.recording.digest import digest_array
 
 
 @dataclass(eq=False)
 class Target:
-    """A variable that gradients were taken of. Known by a weak reference: an address alone is used again."""
+    """A variable that gradients were taken of."""
 
     variable: weakref.ref[Any]
-    key: Hashable
     optimized: bool = False  # by an optimizer
     digest: int | None = None  # as last seen
     look: int = -1  # the number of the last look
@@ -36,59 +32,47 @@ class Target:
 
 class ManualUpdates:
     def __init__(self) -> None:
-        self.expected: dict[int, Target] = {}  # announced, and not moved yet
-        self._targets: dict[int, Target] = {}  # by address, while the variable lives
-        # Likewise, by the address of what the program calls a variable: one of Keras holds a tf.Variable.
-        self._known: dict[int, tuple[Any, Target | None]] = {}
+        self.expected: dict[Target, None] = {}  # announced, and not moved yet
+        # By address, while it lives: what the program calls a variable. One of Keras and the tf.Variable that it holds
+        # have the same target. The weak reference tells whether an address is used again.
+        self._known: dict[int, tuple[weakref.ref[Any], Target]] = {}
         # Variables of the last announcement, which the program may drop before the next look.
         self._kept: list[Any] = []
-        self._numbers = count()
         self._look = 0
 
     def targets(self, variables: Iterable[Any]) -> list[Target]:
         """Those of the variables that may be updated manually."""
-        found = []
-        for each in variables:
-            known = self._known.get(id(each))
-            if known is None or known[0]() is not each:
-                known = self._add(each)
-            if known[1] is not None and not known[1].optimized:
-                found.append(known[1])
-        return found
+        found = map(self._target, variables)
+        return [one for one in found if one is not None and not one.optimized]
 
-    def _add(self, given: Any) -> tuple[Any, Target | None]:
-        address, inside = id(given), tf_variable(given)
+    def _target(self, given: Any) -> Target | None:
+        address = id(given)
+        known = self._known.get(address)
+        if known is not None and known[0]() is given:
+            return known[1]
+        inside = tf_variable(given)
+        if inside is None:  # nothing that could be read, or not yet
+            return None
+        target = Target(weakref.ref(inside))
+        if inside is not given:
+            target = self._target(inside) or target
 
         def gone(reference: Any) -> None:
             if address in self._known and self._known[address][0] is reference:
                 del self._known[address]
+            if target.variable() is None:
+                self.expected.pop(target, None)
 
-        if inside is None:  # nothing that could be read, or not yet
-            return None, None
-        found = self._known[address] = (weakref.ref(given, gone), self._target(inside))
-        return found
-
-    def _target(self, variable: Any) -> Target:
-        address = id(variable)
-        known = self._targets.get(address)
-        if known is not None and known.variable() is variable:
-            return known
-
-        def gone(reference: Any) -> None:
-            for table in (self._targets, self.expected):
-                if address in table and table[address].variable is reference:
-                    del table[address]
-
-        known = Target(weakref.ref(variable, gone), ("manual update", next(self._numbers)))
-        self._targets[address] = known
-        return known
+        self._known[address] = (weakref.ref(given, gone), target)
+        return target
 
     def optimized(self, variables: Iterable[Any]) -> None:
         """An optimizer updates these. Where no update is expected, all of them are known already, or no gradients were
         taken of them."""
-        for one in [found for each in variables if (found := tf_variable(each)) is not None]:
-            self._target(one).optimized = True
-            self.expected.pop(id(one), None)
+        for one in map(self._target, variables):
+            if one is not None:
+                one.optimized = True
+                self.expected.pop(one, None)
         if not self.expected:
             self._kept.clear()
 
@@ -100,7 +84,7 @@ class ManualUpdates:
                 one.moved(self._look)
             variable = one.variable()
             if variable is not None:
-                self.expected[id(variable)] = one
+                self.expected[one] = None
                 kept.append(variable)
         self._kept = kept or self._kept
 
@@ -108,18 +92,7 @@ class ManualUpdates:
         """Which of these (by default, of all that are expected to) have moved since they were last seen. They are then
         no longer expected to."""
         self._look += 1
-        chosen = list(self.expected.values() if targets is None else targets)
-        found = [one for one in chosen if one.moved(self._look)]
+        found = [one for one in list(self.expected if targets is None else targets) if one.moved(self._look)]
         for one in found:
-            self.expected.pop(id(one.variable()), None)
+            self.expected.pop(one, None)
         return found
-
-
-def tf_variable(variable: Any) -> Any:
-    """The tf.Variable inside a variable of Keras, of mixed precision, or of several replicas."""
-    for _ in range(4):
-        if variable is None or isinstance(variable, BaseResourceVariable):
-            return variable
-        inside = getattr(variable, "__dict__", {})
-        variable = inside.get("_value", inside.get("_variable", inside.get("_primary")))
-    return None

@@ -6,150 +6,148 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.eager import record as tapes
 
 from twinrun.frameworks.tensorflow import loops
 from twinrun.frameworks.tensorflow.manual_update import ManualUpdates, Target
+from twinrun.frameworks.tensorflow.pending import Pending
+from twinrun.frameworks.tensorflow.reporting import Guard, add_callback
 from twinrun.frameworks.tensorflow.sessions import Sessions
-from twinrun.frameworks.tensorflow.summarize import (
-    as_number,
-    flat,
-    named_arguments,
-    named_block,
-    output_blocks,
-)
-from twinrun.frameworks.tensorflow.tensors import block, folded, leaves, size_of_block
-from twinrun.frameworks.tensorflow.updater import Call, Updater
+from twinrun.frameworks.tensorflow.summarize import flat, named_arguments, output_blocks
+from twinrun.frameworks.tensorflow.tensors import Named, block, block_of, has_bits, leaves
+from twinrun.frameworks.tensorflow.updater import Call, Given, Updater
 from twinrun.frameworks.tensorflow.variables import Variables
 from twinrun.twin.recorder import Block, Recorder
 from twinrun.twin.steps import Steps
 
-_KEPT_ELEMENTS = 10_000  # beyond this many, one digest stands for all the rest
-_KEPT_BYTES = 256 << 20  # beyond this, only digests are kept, and no values
 
+class _Here(threading.local):
+    """What is under way in this thread."""
 
-@dataclass(frozen=True)
-class Drawn(Block):
-    """An element of a dataset, and where it was drawn from."""
-
-    iterator: weakref.ref[Any] | None = None
+    def __init__(self) -> None:
+        self.calls: list[Call] = []  # of tf.functions, outermost first
+        self.updating: list[Any] = []  # optimizers
 
 
 class Observer:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        self.guard = Guard(recorder)
         self.variables = Variables()
         recorder.omitted = self.variables.omitted
         self.steps = Steps(recorder, self._add_state, self._add_created)
-        self.pending: list[Block] = []  # seen since the last update, on the way to the next
-        # Seen inside a training call, each with its place in the graph.
-        self.pending_graph: list[tuple[int, Block]] = []
+        self.pending = Pending(recorder)
         self.updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
         self._train_calls = 0  # of a framework's own train function, under way now
         self._outermost: Call | None = None
-        self._outer_args: tuple[Any, Any, Any] | None = None
-        self._kept_bytes = 0
-        self._here = threading.local()
+        self._outer_given: Given | None = None
+        self._here = _Here()
+        self._slots = count()  # places in graphs where elements are drawn
         self._optimizers = False  # whether one was ever used
         self._manual = ManualUpdates()
-        self._announced = 0  # so many of the pending blocks belong to the manual update that is expected
         recorder.at_finish.append(self._finish)
         self.sessions = Sessions(recorder)
 
     # tf.function
 
-    def call(self, function: Any, args: Any, kwargs: Any, original: Callable[..., Any]) -> Any:
+    def call(self, original: Callable[..., Any], function: Any, *args: Any, **kwargs: Any) -> Any:
         self.variables.release_dead()
-        record: Call = function.__dict__.setdefault("_twinrun_call", Call())
-        stack: list[Call] = self._here.__dict__.setdefault("calls", [])
+        record: Call = function.__dict__.get("_twinrun_call") or function.__dict__.setdefault(
+            "_twinrun_call", Call()
+        )
+        stack = self._here.calls
         eager = context.executing_eagerly()
+        given = (function, args, kwargs)
         if eager and not stack:
-            return self._outer_call(function, record, args, kwargs, original, stack)
-        depth = 0 if eager else loops.depth()
-        record.depth = depth
+            return self._outer_call(original, record, given)
+        depth = record.depth = 0 if eager else loops.depth()
         stack.append(record)
         try:
             result = original(function, *args, **kwargs)
         finally:
             stack.pop()
         if record.updaters and not eager:
-            self._mark(record.updaters, stack)
+            self._mark(record.updaters)
             if depth > (stack[-1].depth if stack else 0):
-                loops.insert(self, (function, args, kwargs))
+                loops.insert(self, given)
         return result
 
-    def _outer_call(
-        self, function: Any, record: Call, args: Any, kwargs: Any, original: Any, stack: list[Call]
-    ) -> Any:
+    def _outer_call(self, original: Callable[..., Any], record: Call, given: Given) -> Any:
         if record.updaters:
             self.steps.about_to_update(record.updaters)
         elif record.sources:
             self._before_gradient_call(record)
+        stack = self._here.calls
         stack.append(record)
         record.depth = 0
-        self._outermost, self._outer_args = record, (function, args, kwargs)
+        self._outermost, self._outer_given = record, given
         try:
-            result = original(function, *args, **kwargs)
+            result = original(given[0], *given[1], **given[2])
         finally:
             stack.pop()
-            self._outermost, self._outer_args = None, None
-        try:
-            self._after_outer_call(function, record, args, kwargs, result)
-        except Exception as problem:
-            self.recorder.trouble(problem)
+            self._outermost, self._outer_given = None, None
+        with self.guard:
+            self._after_outer_call(record, given, result)
         return result
 
-    def _after_outer_call(self, function: Any, record: Call, args: Any, kwargs: Any, result: Any) -> None:
+    def _after_outer_call(self, record: Call, given: Given, result: Any) -> None:
         advanced = [(updater, times) for updater in record.updaters if (times := updater.advance())]
-        if advanced:
-            self._add_pending(named_arguments(function, args, kwargs))
+        moved = [] if advanced else self._moved_by(record)
+        if advanced or moved:
+            self.pending.flush(named_arguments(*given))
             self._add_all(output_blocks(result))
             for updater, times in advanced:
                 self.steps.updated(updater, times)
-        elif moved := self._moved_by(record):
-            self._add_pending(named_arguments(function, args, kwargs))
-            self._add_all(output_blocks(result))
-            self._updated_manually(moved)
-        elif record.sources:  # the update is still to come, by an optimizer or a manual one
-            self._after_gradient_call(record, named_arguments(function, args, kwargs))
-        else:  # a call that trains nothing: what it drew is no batch, but its probes count
-            self.pending += self.take_probes()
-            self.pending_graph.clear()
+            if moved:
+                self._updated_manually(moved)
+            return
+        self.pending.end_call()
+        if record.sources:  # the update is still to come, by an optimizer or a manual one
+            if not any(one.phase == "batch" for one in self.pending.blocks):
+                self.pending.add(block_of("batch", named_arguments(*given)))
+            self._expect(self._manual.targets(record.sources))
 
-    def _mark(self, updaters: Iterable[Updater], stack: list[Call]) -> None:
+    def _mark(self, updaters: Iterable[Updater]) -> None:
         """The calls that are under way drive these optimizers."""
-        for call in self._under_way(stack):
+        for call in self._under_way():
             call.updaters.update(updaters)
 
-    def _under_way(self, stack: list[Call]) -> list[Call]:
-        return [*stack, *([self._outermost] if self._outermost else [])]
+    def _under_way(self) -> list[Call]:
+        return [*self._here.calls, *([self._outermost] if self._outermost else [])]
 
     # optimizers
 
-    def update(self, optimizer: Any, original: Callable[[], Any], variables: Iterable[Any] = ()) -> Any:
+    def apply_gradients(
+        self, original: Callable[..., Any], optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        pairs = list(grads_and_vars)  # most often an iterator, which can be read only once
+        variables = [pair[1] for pair in pairs]
+        return self.update(optimizer, variables, lambda: original(optimizer, pairs, *args, **kwargs))
+
+    def update(self, optimizer: Any, variables: Iterable[Any], original: Callable[[], Any]) -> Any:
         """Around an optimizer's apply, eager or traced. A traced one only shows which calls will train."""
-        updating: list[Any] = self._here.__dict__.setdefault("updating", [])
+        updating = self._here.updating
         if optimizer in updating:  # apply_gradients calls apply, a wrapper calls the optimizer inside it
             return original()
-        try:
+        updater = None
+        with self.guard:
             updater = self._before_update(optimizer, variables)
-        except Exception as problem:
-            self.recorder.trouble(problem)
+        if updater is None:
             return original()
         updating.append(optimizer)
         try:
             result = original()
         finally:
             updating.pop()
-        try:
+        with self.guard:
             self._after_update(updater)
-        except Exception as problem:
-            self.recorder.trouble(problem)
         return result
 
     def _before_update(self, optimizer: Any, variables: Iterable[Any]) -> Updater:
@@ -164,41 +162,42 @@ class Observer:
         return updater
 
     def _after_update(self, updater: Updater) -> None:
-        stack: list[Call] = self._here.__dict__.setdefault("calls", [])
         if not context.executing_eagerly():
-            self._mark((updater,), stack)
+            self._mark((updater,))
+            stack = self._here.calls
             if loops.depth() > (stack[-1].depth if stack else 0):
                 loops.insert(self, None)
             return
         updater.advance()
-        self._add_pending(named_arguments(*self._outer_args) if self._outer_args else [])
+        self.pending.flush(named_arguments(*self._outer_given) if self._outer_given else ())
         self.steps.updated(updater)
 
     # gradients
 
-    def on_gradients(self, target: Any, sources: Any) -> None:
-        """A tape was asked for gradients. Eagerly, its target is the loss; without an optimizer, its sources may be
-        about to be updated manually."""
+    def on_gradients(self, tape: Any, target: Any, sources: Any, *_: Any, **__: Any) -> None:
+        """A tape is asked for gradients. Eagerly, its target is the loss; without an optimizer, its sources may be about
+        to be updated manually."""
         trained = [source for source in flat(sources) if hasattr(source, "handle")]
         if not context.executing_eagerly():
-            for call in self._under_way(self._here.__dict__.setdefault("calls", [])):
+            for call in self._under_way():
                 call.sources = trained
             if trained and not self.steps.open:
                 self.steps.about_to_update(())
             self._manual.expect(self._manual.targets(trained))
             return
         self._look_for_manual_updates()
-        loss = block("loss", {"loss": target} if not isinstance(target, (list, tuple, dict)) else target)
-        if loss is not None:
-            self.pending.append(loss)
+        self.pending.add(
+            block("loss", target if isinstance(target, (list, tuple, dict)) else {"loss": target})
+        )
         targets = self._manual.targets(trained)
         if targets:
-            self.steps.about_to_update([one.key for one in targets])
+            self.steps.about_to_update(targets)
             self._expect(targets)
 
     def _expect(self, targets: list[Target]) -> None:
-        self._manual.expect(targets)
-        self._announced = len(self.pending)
+        if targets:
+            self._manual.expect(targets)
+            self.pending.mark()
 
     def _before_gradient_call(self, record: Call) -> None:
         """Before a tf.function that takes gradients and has no optimizer. One that moves what it takes them of is a step
@@ -207,7 +206,7 @@ class Observer:
             self._look_for_manual_updates()
         targets = self._manual.targets(record.sources)
         if targets:
-            self.steps.about_to_update([one.key for one in targets])
+            self.steps.about_to_update(targets)
 
     def _moved_by(self, record: Call) -> list[Target]:
         targets = self._manual.targets(record.sources)
@@ -215,58 +214,70 @@ class Observer:
         record.moves = record.moves or bool(moved)
         return moved
 
-    def _after_gradient_call(self, record: Call, inputs: list[tuple[str, Any]]) -> None:
-        """It moved nothing: what went in belongs to the update that follows."""
-        self.pending += self.take_probes()
-        self.pending_graph.clear()
-        if not any(one.phase == "batch" for one in self.pending) and (given := named_block(inputs)):
-            self.pending.append(given)
-        targets = self._manual.targets(record.sources)
-        if targets:
-            self._expect(targets)
-
     def _look_for_manual_updates(self) -> None:
-        if not self._manual.expected:
-            return
-        moved = self._manual.moved()
+        moved = self._manual.moved() if self._manual.expected else []
         if moved:
-            later = self.pending[self._announced :]
-            del self.pending[self._announced :]
-            self._add_pending([])
-            self.pending = later
+            self.pending.flush_marked()
             self._updated_manually(moved)
 
     def _updated_manually(self, moved: list[Target]) -> None:
         """A step of its own; where there are optimizers too, part of a round with them."""
         for one in moved:
-            self.steps.updated(one.key)
+            self.steps.updated(one)
         if not self._optimizers:
             self.steps.close()
 
     # data
 
-    def take_probes(self) -> list[Block]:
-        """What probes inside a graph have seen since this was last asked."""
-        found = [one for _, one in self.pending_graph if one.phase == "probe"]
-        self.pending_graph = [pair for pair in self.pending_graph if pair[1].phase != "probe"]
-        return found
-
     def on_element(self, element: Any, iterator: Any) -> None:
-        """An element was drawn from a dataset, eagerly. A program may draw very many before it trains, or never train:
-        all are compared, but not all are kept."""
-        drawn = block("batch", element)
-        if drawn is None:
-            return
-        if len(self.pending) >= _KEPT_ELEMENTS:
-            self.pending[-1] = folded(self.pending[-1], drawn)
-            return
-        if not self.pending:
-            self._kept_bytes = 0
-        self._kept_bytes += size_of_block(drawn)
-        kept = drawn if self._kept_bytes < _KEPT_BYTES else replace(drawn, read=None)
-        self.pending.append(
-            Drawn(kept.phase, kept.names, kept.digests, kept.read, kept.values, weakref.ref(iterator))
-        )
+        """An element is drawn from a dataset. Inside a training function it is seen by a host callback; inside a loop, by
+        that of the loop."""
+        if context.executing_eagerly():
+            self.pending.add_element(element, iterator)
+        elif not loops.keep_element(element):
+            self._add_callback("batch", next(self._slots), leaves(element))
+
+    def probe(self, name: str, tensor: Any) -> bool:
+        """`twinrun.probe` for tensors. False when it holds nothing of TensorFlow's."""
+        if isinstance(tensor, tf.Variable):
+            tensor = tensor.read_value()
+        if context.executing_eagerly():
+            found = block("probe", tensor, name)
+            self.pending.add(found)
+            return found is not None
+        if loops.is_compiled():
+            self.recorder.note(
+                f"probe {name!r} is inside a function that XLA compiles and cannot be seen there"
+            )
+        else:
+            self._add_callback("probe", 0, leaves(tensor, name))
+        return True
+
+    def _add_callback(self, phase: str, slot: int, named: Iterable[Named]) -> None:
+        """These tensors of the graph that is being built are pending whenever it runs."""
+        seen = [(name, leaf) for name, leaf in named if has_bits(leaf)]
+        names = [name for name, _ in seen]
+
+        def report(arrays: list[Any]) -> None:
+            outermost = self._outermost
+            if phase == "probe" or self._train_calls or (outermost is not None and outermost.updaters):
+                self.pending.add_in_graph(slot, Block.of(phase, zip(names, arrays, strict=True)))
+
+        add_callback(self.recorder, report, [leaf for _, leaf in seen])
+
+    def on_optional(self, element: Any, *_: Any, **__: Any) -> None:
+        if not context.executing_eagerly():
+            loops.keep_element(element)
+
+    def scan(self, original: Callable[..., Any], dataset: Any, state: Any, function: Any) -> Any:
+        """A loop over a dataset inside a tf.function."""
+
+        def body(loop_state: Any, element: Any) -> Any:
+            loops.keep_element(element)
+            return function(loop_state, element)
+
+        # What it wraps has been converted by AutoGraph already.
+        return original(dataset, state, tf.autograph.experimental.do_not_convert(body))
 
     def on_input(self, inputs: Any) -> None:
         """Something was handed to a layer. An array under a tape is a batch; a tensor may be an intermediate."""
@@ -277,34 +288,12 @@ class Observer:
             or self._train_calls
         ):
             return
-        try:
+        with self.guard:
             arrays = [(name, leaf) for name, leaf in leaves(inputs) if isinstance(leaf, np.ndarray)]
-            if (given := named_block(arrays)) is not None:
-                self.pending.append(given)
-        except Exception as problem:
-            self.recorder.trouble(problem)
+            self.pending.add(block_of("batch", arrays))
 
-    def on_graph_element(self, slot: int, names: tuple[str, ...], arrays: list[Any]) -> None:
-        training = self._train_calls or (self._outermost is not None and self._outermost.updaters)
-        if training and self.recorder.alive:
-            with self.recorder.lock:
-                self.pending_graph.append((slot, Block.of("batch", zip(names, arrays, strict=True))))
-
-    def _add_pending(self, inputs: list[tuple[str, Any]]) -> None:
-        """What was pending belongs to the update that was just made. Where the training call was given tensors, or
-        drew some itself, those are its batch, and what was iterated elsewhere (validation, a look at the data) is not."""
-        given = named_block(inputs)
-        elsewhere = given is not None or bool(self.pending_graph)
-        for one in self.pending:
-            if one.phase != "batch" or not (elsewhere or _is_over(one)):
-                self.recorder.add(one)
-        # Replicas draw at the same time: the place in the graph gives them an order, their arrival does not.
-        for _, one in sorted(self.pending_graph, key=lambda drawn: drawn[0]):
-            self.recorder.add(one)
-        if given is not None:
-            self.recorder.add(given)
-        self.pending, self.pending_graph = [], []
-        self._announced = 0
+    def on_variable(self, result: Any, variable: Any, *_: Any, **__: Any) -> None:
+        self.variables.track(variable)
 
     def _add_all(self, blocks: Iterable[Block]) -> None:
         for one in blocks:
@@ -318,24 +307,25 @@ class Observer:
         self.steps.close()
         self.steps.about_to_update(())
         # What was iterated before was not iterated by this call.
-        self.pending = [one for one in self.pending if one.phase != "batch"]
+        self.pending.keep(lambda one: one.phase != "batch")
         self._train_calls += 1
         try:
             logs = original()
         finally:
             self._train_calls -= 1
-        try:
+        with self.guard:
             if self.steps.open:
                 self._add_all(output_blocks(logs))
-        except Exception as problem:
-            self.recorder.trouble(problem)
         return logs
 
-    def on_epoch_end(self, logs: Any) -> None:
+    def on_batch_end(self, *_: Any, **__: Any) -> None:
+        self.steps.close()
+
+    def on_epoch_end(self, result: Any, callbacks: Any, epoch: int, logs: Any = None) -> None:
         """Its metrics, and the weights as the program's callbacks have left them."""
         self.steps.close()
-        metrics = {f"epoch/{name}": as_number(value) for name, value in dict(logs or {}).items()}
-        if (found := block("metric", metrics)) is not None:
+        metrics = [(f"epoch/{name}", value) for name, value in dict(logs or {}).items()]
+        if (found := block_of("metric", metrics)) is not None:
             self.recorder.add(found)
             self._add_state()
             self.recorder.emit(0)
@@ -356,25 +346,15 @@ class Observer:
         self._look_for_manual_updates()
         self.steps.close()
         if self.recorder.step == 0:
-            self._add_all(self.pending)
+            self._add_all(self.pending.blocks)
         else:
-            self.pending = [one for one in self.pending if one.phase == "probe"]
-            self._add_pending([])
+            self.pending.keep(lambda one: one.phase == "probe")
+            self.pending.flush()
         self._add_all(self.variables.blocks("final"))
         self.recorder.emit(0)
 
 
-def _is_over(one: Block) -> bool:
-    """Drawn in a loop that has ended since: a look at the data, or a validation. The loop that trains goes on."""
-    return isinstance(one, Drawn) and one.iterator is not None and one.iterator() is None
-
-
-_observers: weakref.WeakKeyDictionary[Recorder, Observer] = weakref.WeakKeyDictionary()
-
-
+@cache
 def observer_for(recorder: Recorder) -> Observer:
     """The observer of a twin."""
-    found = _observers.get(recorder)
-    if found is None:
-        found = _observers[recorder] = Observer(recorder)
-    return found
+    return Observer(recorder)

@@ -5,9 +5,9 @@ gradient, which has no line of its own, takes those of its forward op."""
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import tensorflow as tf
@@ -16,9 +16,10 @@ from tensorflow.python.autograph.impl import api as autograph
 from tensorflow.python.eager import context
 from tensorflow.python.framework import op_callbacks, op_def_registry
 
+from twinrun.frameworks.packages import tf_point
+from twinrun.frameworks.stack import frames
 from twinrun.frameworks.tensorflow.tensors import EagerTensor, as_array
 from twinrun.protocol.evidence import Trace, TracedOp
-from twinrun.protocol.point import Point
 from twinrun.recording.digest import digest_array
 from twinrun.twin.callers import caller
 from twinrun.twin.recorder import Recorder
@@ -28,6 +29,8 @@ _MOST_OPS = 20_000
 _MOST_KNOWN = 200_000
 _MOST_USES = 16  # of one tensor
 _IGNORED = {"ReadVariableOp", "NoOp", "Const", "VarHandleOp", "AssignVariableOp"}
+_HIDDEN = ("PyFunc", "EagerPyFunc", "Optional")
+_BACKPROP = "tensorflow/python/eager/backprop"
 _here = threading.local()  # `in_pipeline`: a function of the input pipeline runs in this thread
 
 
@@ -62,10 +65,9 @@ class OpTrace:
             self._trained.update(_ids(outputs))
         if name in _IGNORED or len(self._ops) >= _MOST_OPS:
             return
-        backward = _in_gradient()
         op = self._traced(name, inputs, outputs)
-        op.gradient = backward
-        if backward:
+        op.gradient = _in_gradient()
+        if op.gradient:
             self._place_gradient(op, inputs)
         else:
             self._add_forward(op, inputs, outputs)
@@ -105,20 +107,15 @@ class OpTrace:
         shared = [forward for number in _ids(inputs) for forward in self._forward.get(number, ())]
         alike = [forward for forward in shared if op.op.startswith(forward.op)]
         trained = [forward for forward in alike if forward.trained]
-        found = trained[-1:] or alike[-1:] or shared[:1]
-        for forward in found:
+        for forward in trained[-1:] or alike[-1:] or shared[:1]:
             op.file, op.line, op.layer, op.forward = forward.file, forward.line, forward.layer, forward.op
 
     def _digest(self, tensor: Any) -> str | None:
         if not isinstance(tensor, EagerTensor):
             return None
-        found = self._digests.get(tensor._id)
-        if found is None:
-            array = as_array(tensor)
-            if array is None:
-                return None
-            found = self._digests[tensor._id] = f"{digest_array(array):016x}"
-        return found
+        if tensor._id not in self._digests and (array := as_array(tensor)) is not None:
+            self._digests[tensor._id] = f"{digest_array(array):016x}"
+        return self._digests.get(tensor._id)
 
     def trace(self) -> Trace:
         return Trace([*self._previous, *self._ops], self._pipeline)
@@ -132,24 +129,15 @@ def trace_ops(recorder: Recorder, *, pipeline: bool) -> None:
     recorder.trace = ops.trace
     if pipeline:
         tf.data.experimental.enable_debug_mode()
-        recorder.session.patches.install("TensorFlow", [_pipeline_point(ops)])
+        point = tf_point(
+            "data.ops.structured_function:StructuredFunctionWrapper.__init__",
+            functools.partial(_traced_stage, ops),
+            "the functions of an input pipeline run in threads of its own, each with its own op callbacks",
+        )
+        recorder.session.patches.install("TensorFlow", [point])
 
 
-def _pipeline_point(ops: OpTrace) -> Point:
-    def wrap(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
-        return _traced_stages(ops, original)
-
-    return Point(
-        "tensorflow.python.data.ops.structured_function:StructuredFunctionWrapper.__init__",
-        wrap,
-        "the functions of an input pipeline run in threads of its own, each with its own op callbacks",
-        ("cause",),
-        "TensorFlow 2.18 to 2.21",
-        after="tensorflow",
-    )
-
-
-def _traced_stages(ops: OpTrace, original: Callable[..., Any]) -> Callable[..., Any]:
+def _traced_stage(ops: OpTrace, session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
     """In tf.data's debug mode the functions of a pipeline run eagerly."""
 
     def __init__(self: Any, func: Callable[..., Any], *args: Any, **kwargs: Any) -> None:  # noqa: N807
@@ -174,8 +162,9 @@ def _traced_stages(ops: OpTrace, original: Callable[..., Any]) -> Callable[..., 
 
 @functools.lru_cache(maxsize=1024)
 def _is_stateful(name: str) -> bool:
+    """Whether what an op gives may depend on more than its inputs. TensorFlow marks not all that call Python so."""
     definition = op_def_registry.get(name)
-    return definition is not None and bool(definition.is_stateful)
+    return name.startswith(_HIDDEN) or (definition is not None and bool(definition.is_stateful))
 
 
 def _ids(tensors: Any) -> list[int]:
@@ -183,27 +172,18 @@ def _ids(tensors: Any) -> list[int]:
 
 
 def _in_gradient() -> bool:
-    frame = sys._getframe(2)
-    for _ in range(60):
-        if frame is None:
-            return False
-        if (
-            frame.f_code.co_name in ("gradient", "jacobian")
-            and "tensorflow/python/eager/backprop" in frame.f_code.co_filename
-        ):
-            return True
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
+    return any(
+        frame.f_code.co_name in ("gradient", "jacobian") and _BACKPROP in frame.f_code.co_filename
+        for frame in islice(frames(), 60)
+    )
 
 
 def _layer() -> str | None:
     """The innermost Keras layer whose call is under way."""
-    frame = sys._getframe(3)
-    while frame is not None:
+    for frame in frames():
         if frame.f_code.co_name == "call":
             owner = frame.f_locals.get("self")
             name = getattr(owner, "name", None)
             if isinstance(name, str) and hasattr(owner, "weights"):
                 return name
-        frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -16,14 +16,8 @@ Named = Iterator[tuple[str, str, Call]]
 
 def probes() -> Named:
     """Group, name and call of every probe. Machines are compared by name: a changed probe gets a new name."""
-    yield from matmuls()
-    yield from convolutions()
-    yield from reductions()
-    yield from functions()
-    yield from layers()
-    yield from streams()
-    yield from steps()
-    yield from host()
+    for group in (matmuls, convolutions, reductions, functions, layers, streams, steps, host):
+        yield from group()
 
 
 def numbers(seed: int, *shape: int) -> np.ndarray:
@@ -97,22 +91,12 @@ def reductions() -> Named:
 def functions() -> Named:
     x = tf.constant(numbers(12, 4000)) * 4
     positive = tf.abs(x) + 0.1
-    table: dict[str, Callable[[Any], Any]] = {
-        "exp": tf.exp,
-        "tanh": tf.tanh,
-        "sigmoid": tf.sigmoid,
-        "erf": tf.math.erf,
-        "gelu": tf.nn.gelu,
-        "softplus": tf.nn.softplus,
-        "sin": tf.sin,
-        "cos": tf.cos,
-        "log": tf.math.log,
-        "log1p": tf.math.log1p,
-        "rsqrt": tf.math.rsqrt,
-        "pow": partial(tf.pow, y=1.7),
-    }
-    for name, function in table.items():
-        given = positive if name in ("log", "log1p", "rsqrt", "pow") else x
+    names = ("exp", "tanh", "sigmoid", "erf", "gelu", "softplus", "sin", "cos")
+    pairs = [(name, x) for name in names] + [(name, positive) for name in ("log", "log1p", "rsqrt", "pow")]
+    for name, given in pairs:
+        function = getattr(tf.nn if name == "gelu" else tf.math, name)
+        if name == "pow":
+            function = partial(function, y=1.7)
         yield "function", name, partial(function, given)
         if name in ("exp", "log", "tanh", "sin"):
             yield "function", f"{name} float64", partial(function, tf.cast(given, tf.float64))

@@ -1,10 +1,13 @@
 """Ops that refuse to run because op determinism is on, recognised by their exception (TW406, or TW104 for one without a
-seed)."""
+seed): which op it was, of which layer, and the line that made it."""
 
 from __future__ import annotations
 
+import gc
 import re
-from types import TracebackType
+import sys
+from traceback import extract_tb
+from typing import Any
 
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
@@ -13,7 +16,9 @@ from twinrun.twin.callers import is_users
 _MENTIONS_IT = re.compile(r"determinis[mt]", re.IGNORECASE)
 _NEEDS_A_SEED = re.compile(r"random ops (must have|require) a seed", re.IGNORECASE)
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
-_EAGER_OP = re.compile(r"\[Op:(\w+)\]")
+_EAGER_OP = re.compile(r"\[Op:(?!__)(\w+)\]")
+_GRADIENT = "gradient_tape/"
+Place = tuple[str | None, str | None, str | None, int | None]  # op, layer, file, line
 
 
 def explain(problem: BaseException) -> Finding | None:
@@ -51,25 +56,56 @@ def _sentence(message: str) -> str:
     return re.sub(r"\{\{function_node [^}]*\}\}|\[Op:.*$|\[\[.*$", "", sentence).strip()
 
 
-def _locate(problem: BaseException, message: str) -> tuple[str | None, str | None, str | None, int | None]:
-    """Op, layer, file and line: where the node of a graph was made, or where an eager op raised."""
-    node = _NODE.search(message)
-    if node is not None:
-        from twinrun.frameworks.tensorflow.nodes import find_node
-
-        found = find_node(node.group(1))
-        if found is not None and found.file is not None:
-            return found.op, found.layer, found.file, found.line
-    eager = _EAGER_OP.search(message)
-    op = eager.group(1) if eager and not eager.group(1).startswith("__") else None
-    file, line = _user_line(problem.__traceback__)
-    return op or (node.group(1).rsplit("/", 1)[-1] if node else None), None, file, line
+def _locate(problem: BaseException, message: str) -> Place:
+    """Where the node of a graph was made, or where an eager op raised."""
+    node, eager = _NODE.search(message), _EAGER_OP.search(message)
+    made = _node_place(node[1]) if node else None
+    if made is not None and made[2] is not None:
+        return made
+    op = eager[1] if eager else node[1].rpartition("/")[2] if node else None
+    return op, None, *_user_line(extract_tb(problem.__traceback__))
 
 
-def _user_line(trace: TracebackType | None) -> tuple[str | None, int | None]:
-    found: tuple[str | None, int | None] = (None, None)
-    while trace is not None:
-        if is_users(trace.tb_frame.f_code.co_filename):
-            found = (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
-        trace = trace.tb_next
-    return found
+def _user_line(trace: Any) -> tuple[str | None, int | None]:
+    """The innermost line of the user's, in a trace that starts with the outermost."""
+    users = [frame for frame in trace if is_users(frame.filename)]
+    return (users[-1].filename, users[-1].lineno) if users else (None, None)
+
+
+def _node_place(name: str) -> Place | None:
+    """Of the node of that name in a function that the program has traced. Slow: it searches all objects."""
+    from tensorflow.python.framework.func_graph import FuncGraph
+
+    for graph in [thing for thing in gc.get_objects() if isinstance(thing, FuncGraph)]:
+        operation = _operation(graph, name)
+        if operation is not None:
+            made = _forward(graph, name) or operation
+            return operation.type, _layer_of(made.name), *_user_line(made.traceback)
+    return None
+
+
+def _operation(graph: Any, name: str) -> Any:
+    try:
+        return graph.get_operation_by_name(name)
+    except (KeyError, ValueError):
+        return None
+
+
+def _forward(graph: Any, name: str) -> Any:
+    """The op that a node is the gradient of, which is what the user wrote; None where it is no gradient."""
+    scope = name.removeprefix(_GRADIENT) if name.startswith(_GRADIENT) else ""
+    while scope := scope.rpartition("/")[0]:
+        if (found := _operation(graph, scope)) is not None:
+            return found
+    return None
+
+
+def _layer_of(node: str) -> str | None:
+    """The innermost scope of the node that is the name of a living Keras layer. Scopes may have a number appended."""
+    kinds = tuple(sys.modules[name].layers.Layer for name in ("keras", "tf_keras") if name in sys.modules)
+    alive = {getattr(thing, "name", None) for thing in gc.get_objects() if isinstance(thing, kinds)}
+    for scope in reversed(node.removeprefix(_GRADIENT).split("/")[:-1]):
+        for candidate in (scope, re.sub(r"_\d+$", "", scope)):
+            if candidate in alive:
+                return candidate
+    return None

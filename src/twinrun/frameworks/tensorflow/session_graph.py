@@ -33,7 +33,7 @@ class Knowledge:
     harmless: set[str] = field(default_factory=set)  # ops that depend on no update and draw nothing
 
 
-def plan(graph: Any, asked: list[Any], fed: list[Any]) -> Plan:
+def plan_of(graph: Any, asked: list[Any], fed: list[Any]) -> Plan:
     """`asked`: tensors and operations; `fed`: tensors. Worked out once for the same names: graphs only grow."""
     known: Knowledge | None = getattr(graph, "_twinrun_session", None)
     if known is None:
@@ -86,7 +86,7 @@ def _updates(graph: Any, op: Any, untrained: Collection[str]) -> bool:
     if not len(op.inputs):
         return False
     if not _CHANGES.match(op.type):
-        return any(_trains(graph, name, set()) for name in _functions(op))
+        return any(_trains(graph, name, set()) for name in _functions(op.node_def))
     first = op.inputs[0]
     if first.dtype != dtypes.resource and not first.dtype._is_ref_dtype:
         return False  # ScatterNd and its like compute, and change nothing
@@ -112,15 +112,12 @@ def _depends(value: Any, variable: Any) -> bool:
     return False
 
 
-def _functions(op: Any) -> Iterator[str]:
-    """The functions that an op calls: a tf.function, the branches of a condition, the body of a loop."""
-    if op.op_def is None:
-        return
-    for attribute in op.op_def.attr:
-        if attribute.type == "func":
-            yield op.get_attr(attribute.name).name
-        elif attribute.type == "list(func)":
-            yield from (one.name for one in op.get_attr(attribute.name))
+def _functions(node: Any) -> Iterator[str]:
+    """The functions that a node calls: a tf.function, the branches of a condition, the body of a loop."""
+    for value in node.attr.values():
+        if value.HasField("func"):
+            yield value.func.name
+        yield from (one.name for one in value.list.func)
 
 
 def _trains(graph: Any, name: str, seen: set[str]) -> bool:
@@ -134,7 +131,4 @@ def _trains(graph: Any, name: str, seen: set[str]) -> bool:
         return True
     if changes & set(_PLAIN) and any(node.op == "ReadVariableOp" for node in nodes):
         return True
-    called = [value for node in nodes for value in node.attr.values()]
-    names = [value.func.name for value in called if value.HasField("func")]
-    names += [one.name for value in called for one in value.list.func]
-    return any(_trains(graph, one, seen) for one in names)
+    return any(_trains(graph, one, seen) for node in nodes for one in _functions(node))

@@ -4,6 +4,7 @@ further run of the same session, which runs nothing but the reads that the varia
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +13,15 @@ from typing import Any
 import numpy as np
 from tensorflow.python.framework import errors, ops
 
-from twinrun.frameworks.tensorflow.session_graph import plan
-from twinrun.frameworks.tensorflow.tensors import OPAQUE, scalars
-from twinrun.twin.recorder import Block, Recorder
+from twinrun.frameworks.tensorflow.reporting import Guard
+from twinrun.frameworks.tensorflow.session_graph import plan_of
+from twinrun.frameworks.tensorflow.tensors import OPAQUE, block_of
+from twinrun.frameworks.tensorflow.variables import blocks_of
+from twinrun.twin.recorder import Recorder
 from twinrun.twin.steps import Steps
 
-Named = list[tuple[str, Any]]
+Named = list[tuple[Any, Any]]  # tensors and their values
+Run = Callable[..., Any]
 _LARGEST_OUTPUT = 64 << 20
 _KEPT_SESSIONS = 16  # of a program that never trains, kept to its end: there is no other look at them
 
@@ -36,7 +40,7 @@ class Sessions:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.steps = Steps(recorder, self._add_state, self._add_created)
-        self.read: Callable[..., Any]  # runs a session without recording it
+        self._guard = Guard(recorder)
         self._of: weakref.WeakKeyDictionary[Any, dict[str, bool]] = weakref.WeakKeyDictionary()
         self._graphs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._running: Any = None  # the session that is about to update
@@ -45,39 +49,85 @@ class Sessions:
         self._idle: dict[Any, None] = {}  # sessions seen before anything was trained
         recorder.at_finish.insert(0, self._finish)
 
-    def run(
+    # what the points report
+
+    def on_run(
         self,
+        original: Run,
         session: Any,
-        feeds: Named,
-        asked: list[Any],
-        call: Callable[[list[Any]], Any],
-        *,
-        can_fetch_more: bool = False,
+        options: Any,
+        feed_dict: Any,
+        fetch_list: Any,
+        target_list: Any,
+        metadata: Any,
     ) -> Any:
-        """Around one run. `asked`: tensors, then operations; `call` runs it, with some more tensors to fetch where it
+        """`Session.run` and `Session.make_callable`, with everything composite taken apart already."""
+        graph = session.graph
+        asked = [graph._get_tensor_by_tf_output(one) for one in fetch_list]
+        asked += [graph._get_operation_by_tf_operation(one) for one in target_list]
+
+        def run(extra: list[Any]) -> Any:
+            outputs = [*fetch_list, *(tensor._as_tf_output() for tensor in extra)]
+            return original(session, options, feed_dict, outputs, target_list, metadata)
+
+        return self._run(session, _feeds(graph, feed_dict), asked, run, can_fetch_more=True)
+
+    def on_partial_run(
+        self, original: Run, session: Any, handle: Any, feed_dict: Any, fetch_list: Any
+    ) -> Any:
+        asked = [session.graph._get_tensor_by_tf_output(one) for one in fetch_list]
+        feeds = _feeds(session.graph, feed_dict)
+        return self._run(session, feeds, asked, lambda _: original(session, handle, feed_dict, fetch_list))
+
+    def on_prepared(self, result: Any, prepared: Any, session: Any, callable_options: Any) -> None:
+        prepared._twinrun_options = callable_options
+
+    def on_callable(self, original: Run, prepared: Any, *args: Any, **kwargs: Any) -> Any:
+        graph, options = prepared._session.graph, prepared._twinrun_options
+        asked = [graph.as_graph_element(name) for name in (*options.fetch, *options.target)]
+        feeds = list(zip(map(graph.as_graph_element, options.feed), args, strict=False))
+        return self._run(prepared._session, feeds, asked, lambda _: original(prepared, *args, **kwargs))
+
+    def on_close(self, original: Run, session: Any) -> Any:
+        """The program closes it, and its variables end. When Python collects it, at no certain time, nothing is seen."""
+        caller = sys._getframe(2)  # of what stands in place of `close`
+        if not session._closed and caller.f_code.co_name != "__del__":
+            with self._guard:
+                self._end(session)
+        return original(session)
+
+    def _end(self, session: Any) -> None:
+        if session in self._round:
+            self.steps.close()
+        elif session in self._idle and self.recorder.step == 0:
+            self._running = session
+            self._add_created()
+        self._idle.pop(session, None)
+        self._last = [one for one in self._last if one is not session]
+        self.recorder.wait_for_parent()
+
+    def _run(
+        self, session: Any, feeds: Named, asked: list[Any], run: Run, *, can_fetch_more: bool = False
+    ) -> Any:
+        """Around one run. `asked`: tensors, then operations; `run` runs it, with some more tensors to fetch where it
         can."""
-        try:
-            with self.recorder.lock:
-                found = plan(session.graph, asked, [tensor for tensor, _ in feeds])
-                keys = [(self._number(session.graph), name) for name in found.updates]
-                self._before(session, keys)
-        except Exception as problem:
-            self.recorder.trouble(problem)
-            return call([])
-        extra = list(found.drawn) if keys and can_fetch_more else []
-        results = call(extra)
+        keys: list[Any] = []
+        extra: list[Any] = []
+        with self._guard, self.recorder.lock:
+            plan = plan_of(session.graph, asked, [tensor for tensor, _ in feeds])
+            keys = [(self._number(session.graph), name) for name in plan.updates]
+            self._before(session, keys)
+            extra = list(plan.drawn) if keys and can_fetch_more else []
+        results = run(extra)
         own = results[: len(results) - len(extra)] if extra else results
         if keys and self.recorder.alive:
-            try:
-                with self.recorder.lock:
-                    drawn = list(zip(extra, results[len(own) :], strict=True))
-                    self._add("batch", [*feeds, *drawn])
-                    self._add_outputs(list(zip(asked, own, strict=False)))
-                    self._round[session] = None
-                    for key in keys:
-                        self.steps.updated(key)
-            except Exception as problem:
-                self.recorder.trouble(problem)
+            with self._guard, self.recorder.lock:
+                drawn = list(zip(extra, results[len(own) :], strict=True))
+                self._add("batch", [*feeds, *drawn])
+                self._add_outputs(list(zip(asked, own, strict=False)))
+                self._round[session] = None
+                for key in keys:
+                    self.steps.updated(key)
         return own
 
     def _before(self, session: Any, keys: list[Any]) -> None:
@@ -92,23 +142,15 @@ class Sessions:
     def _number(self, graph: Any) -> int:
         return self._graphs.setdefault(graph, len(self._graphs))
 
-    def on_close(self, session: Any) -> None:
-        """The program closes it, and its variables end. Not called when Python collects it, at no certain time."""
-        if session in self._round:
-            self.steps.close()
-        elif session in self._idle and self.recorder.step == 0:
-            self._running = session
-            self._add_created()
-        self._idle.pop(session, None)
-        self._last = [one for one in self._last if one is not session]
-        self.recorder.wait_for_parent()
-
     # what was fed, fetched and drawn
 
     def _add(self, phase: str, found: Named) -> None:
-        named = [(_name(tensor), np.asarray(value)) for tensor, value in found]
-        if named:
-            self.recorder.add(_block(phase, named))
+        """Under the names that their author gave; only a first output goes by the name of its op."""
+        one = block_of(
+            phase, ((tensor.name.removesuffix(":0"), np.asarray(value)) for tensor, value in found)
+        )
+        if one is not None:
+            self.recorder.add(one)
 
     def _add_outputs(self, found: Named) -> None:
         """A single number is a loss or a metric; anything larger is a result."""
@@ -141,14 +183,8 @@ class Sessions:
 
     def _add_variables(self, session: Any, variables: list[GraphVariable], phase: str) -> None:
         values = self._fetch(session, [one.value for one in variables])
-        for kind in ("seed", "weights"):
-            named = [
-                (one.name, np.asarray(value))
-                for one, value in zip(variables, values, strict=True)
-                if one.phase == kind
-            ]
-            if named:
-                self.recorder.add(_block("seed" if kind == "seed" else phase, named))
+        for block in blocks_of(phase, variables, values):
+            self.recorder.add(block)
         self._of.setdefault(session, {}).update(dict.fromkeys((one.name for one in variables), True))
 
     def _initialised(self, session: Any) -> list[GraphVariable]:
@@ -177,7 +213,8 @@ class Sessions:
             return []
         session._extend_graph()
         outputs = [tensor._as_tf_output() for tensor in tensors]
-        values: list[Any] = self.read(session, None, {}, outputs, [], None)
+        read = session._call_tf_sessionrun.__wrapped__  # which is not seen
+        values: list[Any] = read(session, None, {}, outputs, [], None)
         return values
 
     def _finish(self) -> None:
@@ -206,11 +243,5 @@ def variables_of(graph: Any) -> list[GraphVariable]:
     return list(found.values())
 
 
-def _name(tensor: Any) -> str:
-    """As its author gave it; only a first output goes by the name of its op."""
-    return str(tensor.name).removesuffix(":0")
-
-
-def _block(phase: str, named: list[tuple[str, np.ndarray]]) -> Block:
-    is_state = phase not in ("batch", "loss", "metric", "forward")
-    return Block.of(phase, named, () if is_state else scalars([array for _, array in named]))
+def _feeds(graph: Any, feed_dict: Any) -> Named:
+    return [(graph._get_tensor_by_tf_output(one), value) for one, value in feed_dict.items()]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from twinrun.frameworks.tensorflow.tensors import block, leaves, rank_of
+from twinrun.frameworks.tensorflow.tensors import Named, block_of, leaves, rank_of
 from twinrun.twin.recorder import Block
 
 _LARGEST_OUTPUT = 64 << 20
@@ -16,28 +14,24 @@ def output_blocks(result: Any) -> list[Block]:
     """Scalars that a training call returns are its loss and metrics; anything larger is its forward result."""
     scalars: dict[str, Any] = {}
     others: dict[str, Any] = {}
-    found = list(leaves(result, "" if isinstance(result, dict) else "output"))
-    for name, leaf in found:
+    for name, leaf in leaves(result, "" if isinstance(result, dict) else "output"):
         size = getattr(leaf, "size", None)
         if rank_of(leaf) == 0:
             scalars["loss" if name == "output" else name] = leaf
         elif not isinstance(size, int) or size * 8 <= _LARGEST_OUTPUT:
             others[name] = leaf
-    if scalars and "loss" not in scalars and not isinstance(result, dict):
-        first = next(iter(scalars))
-        scalars = {("loss" if name == first else name): leaf for name, leaf in scalars.items()}
-    parts = [
-        block("loss", {name: leaf for name, leaf in scalars.items() if name == "loss"}),
-        block("metric", {name: leaf for name, leaf in scalars.items() if name != "loss"}),
-        block("forward", others),
-    ]
+    loss = scalars.pop("loss", None)
+    if loss is None and scalars and not isinstance(result, dict):
+        loss = scalars.pop(next(iter(scalars)))
+    named = {"loss": {"loss": loss}, "metric": scalars, "forward": others}
+    parts = [block_of(phase, members.items()) for phase, members in named.items()]
     return [one for one in parts if one is not None]
 
 
-def named_arguments(function: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+def named_arguments(function: Any, args: Any, kwargs: Any) -> list[Named]:
     """The tensors given to a call, under the names of its parameters."""
     positional, rest = _parameter_names(function)
-    found: list[tuple[str, Any]] = []
+    found: list[Named] = []
     for index, value in enumerate(args):
         name = positional[index] if index < len(positional) else f"{rest}/{index - len(positional)}"
         as_batch = isinstance(value, (tuple, dict))  # a whole batch in one argument keeps its own names
@@ -53,24 +47,6 @@ def _parameter_names(function: Any) -> tuple[list[str], str]:
     known = getattr(getattr(function, "_function_type", None), "parameters", {}).values()
     named = [one.name for one in known if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     return named, next((one.name for one in known if one.kind is one.VAR_POSITIONAL), "argument")
-
-
-def named_block(found: list[tuple[str, Any]]) -> Block | None:
-    parts = [one for name, leaf in found if (one := block("batch", leaf, name)) is not None]
-    if not parts:
-        return None
-    arrays = [part.read(0) for part in parts if part.read is not None]
-    return Block(
-        "batch",
-        tuple(name for part in parts for name in part.names),
-        [digest for part in parts for digest in part.digests],
-        lambda number: arrays[number],
-    )
-
-
-def as_number(value: Any) -> Any:
-    """Results of a validation come as Python's own numbers."""
-    return np.asarray(value) if isinstance(value, (int, float)) else value
 
 
 def flat(structure: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -17,11 +17,12 @@ from twinrun.twin.recorder import Block
 EagerTensor = ops.EagerTensor
 # Types without bits to compare, by number: a tensor's type object is slower to get than its memory.
 OPAQUE = (tf.variant.as_datatype_enum, tf.resource.as_datatype_enum)
+Named = tuple[str, Any]
 _REST = " and all that follow"
 _POSITIONS = ("x", "y", "sample_weight")  # what Keras calls the members of a batch
 
 
-def leaves(structure: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(structure: Any, name: str = "") -> Iterator[Named]:
     """Every tensor in a structure under a name that means something: `x`, `y`, a dictionary's key, `x/0`."""
     form = _form(type(structure))  # type: ignore[arg-type]
     if form == "tensor":
@@ -72,6 +73,11 @@ _FORMS: dict[str, Any] = {
 }
 
 
+def has_bits(tensor: Any) -> bool:
+    """Whether a symbolic tensor will have a value that a host callback can be given."""
+    return isinstance(tensor, tf.Tensor) and tensor.dtype not in (tf.variant, tf.resource)
+
+
 def _join(name: str, part: str) -> str:
     return f"{name}/{part}" if name else part
 
@@ -93,17 +99,22 @@ def rank_of(tensor: Any) -> int | None:
 
 
 def block(phase: str, structure: Any, name: str = "") -> Block | None:
-    """A block of everything in a structure that has bits. Keeps references, so that it can be dumped later."""
+    """A block of everything in a structure that has bits."""
+    return block_of(phase, leaves(structure, name))
+
+
+def block_of(phase: str, named: Iterable[Named]) -> Block | None:
+    """A block of those tensors that have bits. Keeps references, so that it can be dumped later."""
     names, digests, arrays = [], [], []
-    for leaf_name, leaf in leaves(structure, name):
+    for name, leaf in named:
         array = as_array(leaf)
         if array is not None:
-            names.append(leaf_name)
+            names.append(name)
             digests.append(digest_array(array))
             arrays.append(array)
     if not names:
         return None
-    return Block(phase, tuple(names), digests, lambda number: arrays[number], scalars(arrays))
+    return Block(phase, tuple(names), digests, arrays.__getitem__, scalars(arrays))
 
 
 def size_of_block(one: Block) -> int:

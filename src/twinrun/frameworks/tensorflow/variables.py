@@ -7,7 +7,7 @@ import linecache
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -107,7 +107,7 @@ class Variables:
         self._seen: list[Tracked] = []  # all others that are, or may still be reported
         self._by_ref: dict[int, Tracked] = {}
         self._by_variable: dict[int, Tracked] = {}  # of the unnamed
-        self._created = False  # since the last look
+        self.created = False  # any, since the last look
         # Python's collector puts them here, in any thread and between any two lines: no code of ours may run then.
         self._died: deque[Any] = deque()
         self._plan: Plan | None = None
@@ -132,7 +132,7 @@ class Variables:
                 own_name, user_site(),
             )  # fmt: skip
             self._count += 1
-            self._created = True
+            self.created = True
             self._unnamed.append(one)
             self._unseen.append(one)
             self._by_ref[id(ref)] = self._by_variable[id(variable)] = one
@@ -174,11 +174,6 @@ class Variables:
         one.handle = None
         self._plan = None  # it has handles too
 
-    @property
-    def created(self) -> bool:
-        """Whether any was created since the last look."""
-        return self._created
-
     def reported(self) -> list[Tracked]:
         """All that are reported, named."""
         with self._lock:
@@ -202,7 +197,7 @@ class Variables:
 
     def _admit(self) -> list[Tracked]:
         """Those of the unseen that have a value now."""
-        self._created = False
+        self.created = False
         waiting, self._unseen = self._unseen, []
         admitted = []
         for one in waiting:
@@ -225,14 +220,9 @@ class Variables:
             admitted = self._admit() if self._unseen else []
             if phase != "final":
                 self.release_kept()
+            groups = grouped(admitted) if only_new else self._look()
             return [
-                Block(
-                    "seed" if kind == "seed" else phase,
-                    names,
-                    [one.digest for one in members],
-                    _reader(members),
-                )
-                for kind, names, members in (_grouped(admitted) if only_new else self._look())
+                _block("seed" if kind == "seed" else phase, names, members) for kind, names, members in groups
             ]
 
     def _look(self) -> list[Group]:
@@ -252,18 +242,29 @@ class Variables:
             self._seen = [one for one in self._seen if one.reported or one.handle is not None]
             self._plan = None
         if regroup or self._groups is None:
-            self._groups = _grouped([one for one in self._seen if one.reported])
+            self._groups = grouped([one for one in self._seen if one.reported])
         return self._groups
 
 
-def _grouped(tracked: list[Tracked]) -> list[Group]:
+def grouped(tracked: Sequence[Any]) -> list[Group]:
     kinds = dict.fromkeys(one.phase for one in tracked)
     members = {kind: [one for one in tracked if one.phase == kind] for kind in kinds}
     return [(kind, tuple(one.name for one in members[kind]), members[kind]) for kind in kinds]
 
 
-def _reader(members: list[Tracked]) -> Callable[[int], np.ndarray | None]:
-    return lambda number: members[number].value()
+def blocks_of(phase: str, members: Sequence[Any], arrays: Sequence[Any]) -> list[Block]:
+    """The values of variables that have a name and a phase. States of random streams go under `seed`."""
+    values = dict(zip(members, arrays, strict=True))
+    return [
+        Block.of(
+            "seed" if kind == "seed" else phase, [(one.name, np.asarray(values[one])) for one in of_kind]
+        )
+        for kind, _, of_kind in grouped(members)
+    ]
+
+
+def _block(phase: str, names: tuple[str, ...], members: list[Tracked]) -> Block:
+    return Block(phase, names, [one.digest for one in members], lambda number: members[number].value())
 
 
 def _is_seed_state(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""tf.data: where datasets come from and the stages behind them.
+"""tf.data: where datasets come from, the stages behind them, and the functions that TensorFlow calls on the host.
 
 Shuffles without a seed (TW201), order that is given up (TW202), random state raced for by parallel calls (TW203,
 TW204), and a cache that freezes random augmentation (TW107). A dataset counts as reaching training.
@@ -10,8 +10,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from twinrun.knowledge import Kind, Known, known_method, last
-from twinrun.source_audit import expressions
+from twinrun.knowledge.functions import Kind, Known, known_method, last
 from twinrun.source_audit.abstract_values import MISSING, Arguments, Value, total
 from twinrun.source_audit.containers import element_of
 from twinrun.source_audit.marks import NONE, ORDER, VALUE, Marks, Origin
@@ -19,6 +18,8 @@ from twinrun.source_audit.outgoing_call import Call, Handler
 from twinrun.source_audit.state import Collector, Draw, Frame
 
 _DATASET = "tensorflow.data.Dataset"
+_PACKAGES = ("tensorflow", "keras")
+_DRAWN = ("op", "generator", "keras", "host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,9 @@ class Stages:
     """What is known of the stages behind a dataset."""
 
     parallel: bool = False
+    # Options that give up the order, waiting for a parallel stage to act on.
     unordered: tuple[Origin, ...] = ()
-    """Options that give up the order, waiting for a parallel stage to act on."""
-    random: tuple[Draw, ...] = ()
-    """Draws in mapped functions, for a cache that would freeze them."""
+    random: tuple[Draw, ...] = ()  # draws in mapped functions, for a cache that would freeze them
 
 
 def dataset(marks: Marks = NONE, stages: Stages | None = None) -> Value:
@@ -43,11 +43,9 @@ def _stages(value: Value) -> Stages:
 def _stages_together(values: Iterable[Value]) -> Stages:
     """The stages of several datasets that become one."""
     found = [_stages(each) for value in values for each in (value, *(value.items or ()))]
-    return Stages(
-        any(each.parallel for each in found),
-        tuple(dict.fromkeys(origin for each in found for origin in each.unordered)),
-        tuple(dict.fromkeys(draw for each in found for draw in each.random)),
-    )
+    unordered = dict.fromkeys(origin for each in found for origin in each.unordered)
+    random = dict.fromkeys(draw for each in found for draw in each.random)
+    return Stages(any(each.parallel for each in found), tuple(unordered), tuple(random))
 
 
 # -- where datasets come from -------------------------------------------------------------------------
@@ -58,10 +56,6 @@ def _from_data(call: Call) -> Value:
     marks = call.spread.union(*(total(call.iterate(value)) | total(value) for value in call.args))
     call.reach_dataset(marks)
     return dataset(frozenset((o, ORDER if mode != VALUE else mode) for o, mode in marks))
-
-
-def _shuffled(call: Call) -> Value:
-    return _in_random_order(call, call.known)
 
 
 def _in_random_order(call: Call, function: Known) -> Value:
@@ -97,16 +91,46 @@ def _combined(call: Call) -> Value:
     return dataset(call.marks, _stages_together(call.everything))
 
 
+# -- on the host --------------------------------------------------------------------------------------
+
+
+def _host_marks(call: Call, function: Value | None, args: list[Value]) -> Marks:
+    """The marks of what a function returns that is called later, on the host."""
+    marks: Marks = NONE
+    with call.state.collecting("host"), call.state.during(deferring=True):
+        for each in function.each() if function is not None else ():
+            result = each
+            if each.kind in ("function", "partial", "instance"):
+                result = call.invoke(each, Arguments(args))
+            elif each.kind not in ("generator", "list"):
+                continue
+            marks |= total(result) | total(element_of(result))
+    return marks
+
+
+def _py_function(call: Call) -> Value:
+    inputs = call.argument(1, "inp")
+    args = call.items(1, "inp")
+    if inputs is not None and inputs.items is None:
+        args = [element_of(inputs)]
+    marks = call.marks | _host_marks(call, call.argument(0, "func"), args)
+    return Value("object", marks, path="tensorflow.Tensor")
+
+
+def _from_generator(call: Call) -> Value:
+    marks = call.marks | _host_marks(call, call.argument(0, "generator"), call.items(None, "args"))
+    return dataset(call.reach_dataset(marks))
+
+
 # -- options ------------------------------------------------------------------------------------------
 
 
 def options_assigned(frame: Frame, target: ast.expr, value: Value, node: ast.stmt) -> None:
     """`options.deterministic = False`."""
-    if not isinstance(target, ast.Attribute) or value.constant is not False:
+    options = ("deterministic", "experimental_deterministic")
+    if not isinstance(target, ast.Attribute) or target.attr not in options or value.constant is not False:
         return
-    if target.attr not in ("deterministic", "experimental_deterministic"):
-        return
-    for holder in expressions.evaluate(frame, target.value).each():
+    for holder in frame.evaluate(target.value).each():
         if holder.path.startswith("tensorflow.data.Options") or holder.kind == "member":
             origin = frame.state.origin("TW202", frame, node, f"{ast.unparse(target)} = False")
             keeper = holder if holder.kind != "member" else (holder.bound or holder)
@@ -145,14 +169,13 @@ def _mapped(call: Call) -> Value:
     parallel = _is_parallel(call, stage)
     given = element_of(call.receiver)
     with call.state.collecting("map") as collector:
-        for value in call.everything:
-            for each in value.each():
-                marks |= _result_marks(call, each, given)
+        called = [each for value in call.everything for each in value.each()]
+        marks = marks.union(*(_result_marks(call, each, given) for each in called))
     if parallel:
         _raced(call, collector)
         if call.constant(stage.deterministic if stage is not None else None, "deterministic") is False:
             marks |= _unordered(call)
-    drawn = tuple(draw for draw in collector.draws if draw.kind in ("op", "generator", "keras", "host"))
+    drawn = (draw for draw in collector.draws if draw.kind in _DRAWN)
     before = _stages(call.receiver)
     stages = replace(before, parallel=before.parallel or parallel, random=(*before.random, *drawn))
     call.reach_dataset(marks)
@@ -181,32 +204,27 @@ def _element(marks: Marks) -> Value:
 def _raced(call: Call, collector: Collector) -> None:
     """Parallel calls share what was created outside: a stateful op, a generator, a global stream."""
     for code, kinds in (("TW203", ("op", "generator", "keras")), ("TW204", ("host",))):
-        found = collector.shared(*kinds)
-        if not found:
-            continue
-        race = call.origin(code)
-        for draw in found:
-            race.race(f"{draw.what} at {draw.site} is called by several threads at once")
-            draw.cover(race)
-        call.reach_dataset(frozenset({(race, VALUE)}))
+        for draw in collector.shared(*kinds):
+            call.origin(code).race(f"{draw.what} at {draw.site} is called by several threads at once")
+            draw.cover(call.origin(code))
+            call.reach_dataset(call.varies(code))
 
 
 def _cache(call: Call) -> Value:
     """A cache behind random augmentation replays the first epoch's augmentation in every epoch."""
     stages = _stages(call.receiver)
     if stages.random:
-        origin, first = call.origin("TW107"), stages.random[0]
-        origin.evidence[:] = [f"{first.what} at {first.site} is drawn before the cache"]
-        call.reach_dataset(frozenset({(origin, VALUE)}))
+        first = stages.random[0]
+        call.origin("TW107").evidence[:] = [f"{first.what} at {first.site} is drawn before the cache"]
+        call.reach_dataset(call.varies("TW107"))
     return dataset(total(call.receiver), replace(stages, random=()))
 
 
 def _apply(call: Call) -> Value:
     """`ds.apply(transformation)`."""
-    for value in call.args:
-        for each in value.each():
-            if each.kind in ("function", "partial"):
-                return call.invoke(each, Arguments([call.receiver]))
+    for each in (each for value in call.args for each in value.each()):
+        if each.kind in ("function", "partial"):
+            return call.invoke(each, Arguments([call.receiver]))
     return dataset(total(call.receiver) | call.marks, _stages(call.receiver))
 
 
@@ -232,9 +250,8 @@ def _method_of_unknown(call: Call) -> Value | None:
     if receiver.kind != "plain" or receiver.constant is not MISSING:
         return None
     certain = "num_parallel_calls" in call.keywords or call.path in ("prefetch", "padded_batch")
-    if not certain and not (call.path in ("shuffle", "batch") and len(call.args) in (1, 2)):
-        return None
-    if not call.frame.module.mentions("tensorflow"):
+    likely = call.path in ("shuffle", "batch") and len(call.args) in (1, 2)
+    if not (certain or likely) or not call.frame.module.mentions("tensorflow"):
         return None
     call.receiver = dataset(receiver.marks)
     return dataset_method(call)
@@ -256,10 +273,11 @@ _STAGES: dict[str, Handler] = {
 }
 KINDS: dict[tuple[Kind, str], Handler] = {
     (Kind.DATASET, "tensorflow"): _from_data,
-    (Kind.SHUFFLE, "tensorflow"): _shuffled,
-    (Kind.SHUFFLE, "keras"): _shuffled,
+    **{(Kind.SHUFFLE, package): lambda call: _in_random_order(call, call.known) for package in _PACKAGES},
+    (Kind.HOST_CALL, ""): _py_function,
 }
 FUNCTIONS: dict[str, Handler] = {
+    f"{_DATASET}.from_generator": _from_generator,
     f"{_DATASET}.range": lambda call: dataset(call.marks),
     f"{_DATASET}.zip": _combined,
     f"{_DATASET}.choose_from_datasets": _combined,
@@ -267,10 +285,8 @@ FUNCTIONS: dict[str, Handler] = {
     "tensorflow_datasets.load": _tfds_load,
 }
 METHODS: dict[str, Handler] = {
-    **dict.fromkeys(
-        ("map", "interleave", "shuffle", "batch", "padded_batch", "prefetch"), _method_of_unknown
-    ),
-    "experimental_distribute_dataset": _distributed,
-    "distribute_datasets_from_function": _distributed,
+    **dict.fromkeys(("map", "interleave", "shuffle", "batch"), _method_of_unknown),
+    **dict.fromkeys(("padded_batch", "prefetch"), _method_of_unknown),
+    **dict.fromkeys(("experimental_distribute_dataset", "distribute_datasets_from_function"), _distributed),
     "experimental_distribute_datasets_from_function": _distributed,
 }

@@ -9,15 +9,13 @@ import ast
 from dataclasses import replace
 from functools import lru_cache
 
-from twinrun.knowledge import REDUCES, SEEDS_EVERYTHING, SORTS, Kind, known, last, root
+from twinrun.knowledge.functions import REDUCES, SEEDS_EVERYTHING, SORTS, Kind, known, last, root
 from twinrun.source_audit.abstract_values import Arguments, Value, join, plain, total
 from twinrun.source_audit.marks import Marks, without_order
 from twinrun.source_audit.outgoing_call import Call, Handler
 from twinrun.source_audit.rules import (
     argparse_options,
-    container_methods,
     datasets,
-    host_functions,
     keras_layers,
     outside_world,
     python_builtins,
@@ -29,12 +27,10 @@ from twinrun.source_audit.state import Frame
 
 _FAMILIES = (
     python_builtins,
-    container_methods,
     argparse_options,
     randomness,
     keras_layers,
     datasets,
-    host_functions,
     outside_world,
     threads,
     training,
@@ -74,11 +70,10 @@ def _handlers(path: str) -> list[Handler]:
 
 def call(frame: Frame, node: ast.Call, callee: Value, given: Arguments) -> Value:
     """A function, method or object that is not the program's own is called."""
-    if callee.kind == "external":
-        return _call_external(Call(frame, node, callee.path, given))
-    if callee.kind == "member":
-        return _call_method(Call(frame, node, callee.path, given, callee.bound or plain()))
-    return _call_object(Call(frame, node, callee.path, given, callee))
+    calling = {"external": _call_external, "member": _call_method}.get(callee.kind, _call_object)
+    receiver = callee.bound if callee.kind in ("external", "member") else callee
+    about = (given.args, given.keywords, given.spread, given.open)
+    return calling(Call(*about, frame=frame, node=node, path=callee.path, receiver=receiver or plain()))
 
 
 def assigned(frame: Frame, target: ast.expr, value: Value, node: ast.stmt) -> None:
@@ -105,19 +100,16 @@ def _unknown(call: Call) -> Value:
     if name in SORTS or (package in _NUMERIC_PACKAGES and name in REDUCES):
         marks = without_order(marks)
     if package in (*_NUMERIC_PACKAGES, "pandas"):  # these iterate over what they are given
-        for given in call.args:
-            if any(each.kind == "set" for each in given.each()):
-                marks |= total(call.iterate(given))
+        marks = marks.union(*(total(call.iterate(given)) for given in call.args if given.may_be("set")))
     numeric = package == "numpy" and (name in _NUMBERS or call.first.numeric)
     return Value("object", marks, path=_shortened(f"{call.path}()"), numeric=numeric)
 
 
 def _datasets_escape(call: Call) -> None:
     """A dataset that is passed to something unknown is taken to be trained on there."""
-    for given in call.everything:
-        for each in given.each():
-            if each.kind == "dataset":
-                call.state.escaped(each.marks)
+    for each in (each for given in call.everything for each in given.each()):
+        if each.kind == "dataset":
+            call.state.escaped(each.marks)
 
 
 def _shortened(path: str) -> str:
@@ -136,7 +128,7 @@ def _call_method(call: Call) -> Value:
         return datasets.dataset_method(call)
     handlers: list[Handler] = []
     if receiver.kind in ("list", "tuple", "set", "dict", "generator"):
-        handlers.append(container_methods.container_method)
+        handlers.append(python_builtins.container_method)
     if receiver.kind == "object" and receiver.path in _TYPES:
         handlers.append(_TYPES[receiver.path])
     handlers += [_super_method] if receiver.kind == "super" else _METHODS.get(call.path, ())
@@ -200,5 +192,5 @@ def _call_instance(call: Call) -> Value:
         method = receiver.ref.method(name, receiver)
         if method is not None:
             own: Marks = total(receiver) if is_keras else receiver.marks
-            return call.invoke(method, call.arguments).marked(marks | own)
+            return call.invoke(method, call).marked(marks | own)
     return keras_layers.call_layer(call) if is_keras else plain(marks | total(receiver))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from twinrun.knowledge import PYTHON, Argument, Kind, Known, known, last
+from twinrun.knowledge.functions import PYTHON, Argument, Kind, Known, known, last
 from twinrun.source_audit.abstract_values import Value, join, parts, plain, total
 from twinrun.source_audit.marks import NONE, Marks, as_value
 from twinrun.source_audit.outgoing_call import Call, Handler
@@ -135,9 +135,8 @@ def _add_layer(call: Call) -> Value | None:
     """`model.add(layer)`."""
     if not call.receiver.path.startswith("keras."):
         return None
-    added = join(call.args)
     for each in call.receiver.each():
-        each.element = added if each.element is None else join((each.element, added))
+        each.add_element(join(call.args))
     return plain()
 
 

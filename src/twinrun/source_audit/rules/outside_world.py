@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from twinrun.knowledge import Kind, methods_of
+from twinrun.knowledge.functions import Kind, methods_of
 from twinrun.source_audit.abstract_values import Value, plain
 from twinrun.source_audit.marks import ORDER
 from twinrun.source_audit.outgoing_call import Call, Handler
@@ -36,7 +36,7 @@ def environment_assigned(frame: Frame, target: ast.expr, node: ast.stmt) -> None
 
 def _environment_set(frame: Frame, name: object, node: ast.AST) -> None:
     if name == "PYTHONHASHSEED":
-        frame.state.hash_seed_sites.append(frame.state.site(frame, node))
+        frame.state.hash_seed_sites.append(frame.site(node))
     elif name == "TF_CONFIG":
         frame.state.worker_config_fixed = True
 

@@ -1,16 +1,19 @@
-"""Python's own functions: which of them take an order away, hand it on, or bring it in."""
+"""Python's own functions, and the methods of its containers: which take an order away, hand it on, or bring it in."""
 
 from __future__ import annotations
 
-from twinrun.source_audit import expressions, scopes
-from twinrun.source_audit.abstract_values import Arguments, Value, constant, plain, total
-from twinrun.source_audit.containers import collection_of, element_of, settled, spill, store, update_from
+from twinrun.knowledge.functions import SET_METHODS
+from twinrun.source_audit import containers, scopes
+from twinrun.source_audit.abstract_values import Arguments, Value, constant, join, plain, total
+from twinrun.source_audit.containers import collection_of, put_in, spill, store, update_from
+from twinrun.source_audit.expressions import attribute
 from twinrun.source_audit.marks import (
     NONE,
     ORDER,
     VALUE,
     Marks,
     as_collection,
+    as_elements,
     as_name,
     as_value,
     elements_only,
@@ -22,9 +25,7 @@ from twinrun.source_audit.rules.outside_world import is_walk
 
 def _listed(call: Call) -> Value:
     """`list(x)`, `tuple(x)`, `iter(x)`: the same elements, in the order they come."""
-    if not call.args:
-        return Value("list", items=[])
-    given = call.first
+    given = call.first if call.args else Value("list", items=[])
     if given.kind in ("list", "tuple") and given.items is not None:
         return Value("list", given.marks, items=list(given.items), numeric=given.numeric)
     made = collection_of(call.iterate(given))
@@ -44,21 +45,21 @@ def _set(call: Call) -> Value:
     if not call.args:
         return Value("set", items=[])
     given = call.first
-    element, _ = settled(element_of(given))
+    element, _ = containers.settled(containers.element_of(given))
     return Value("set", without_order(given.marks), element=element, numeric=given.numeric)
 
 
 def _dict(call: Call) -> Value:
     made = Value("dict", call.spread)
     for given in call.args:
-        if any(each.kind == "dict" for each in given.each()):
+        if given.may_be("dict"):
             update_from(made, given)
+            continue
+        pair = call.iterate(given)
+        if pair.items is not None and len(pair.items) == 2:
+            store(made, pair.items[0].marked(pair.marks), pair.items[1])
         else:
-            pair = call.iterate(given)
-            if pair.items is not None and len(pair.items) == 2:
-                store(made, pair.items[0].marked(pair.marks), pair.items[1])
-            else:
-                made.marks |= as_collection(total(pair))
+            made.marks |= as_collection(total(pair))
     for name, value in call.keywords.items():
         made.set_attribute(name, value)
     return made
@@ -86,10 +87,8 @@ def _zip(call: Call) -> Value:
     elements = [call.iterate(given) for given in call.args]
     places = [elements_only(total(element)) for element in elements]
     together: Marks = NONE.union(*places)
-    paired = [
-        element if place == together or not together else element.marked(as_value(together - place))
-        for element, place in zip(elements, places, strict=True)
-    ]
+    by_place = zip(elements, places, strict=True)
+    paired = [element.marked(as_value(together - place)) for element, place in by_place]
     return Value("list", as_collection(together), element=Value("tuple", items=paired))
 
 
@@ -125,9 +124,7 @@ def _filter(call: Call) -> Value:
     if len(call.args) < 2:
         return plain(call.marks)
     element = call.iterate(call.args[1])
-    kept = plain()
-    if call.first.kind == "function":
-        kept = call.invoke(call.first, Arguments([element]))
+    kept = call.invoke(call.first, Arguments([element])) if call.first.kind == "function" else plain()
     return collection_of(element, marks=without_order(total(kept)))
 
 
@@ -145,7 +142,7 @@ def _range(call: Call) -> Value:
 
 def _getattr(call: Call) -> Value:
     if len(call.args) >= 2 and isinstance(call.args[1].constant, str):
-        return expressions.attribute(call.frame, call.node, call.first, call.args[1].constant)
+        return attribute(call.frame, call.node, call.first, call.args[1].constant)
     return plain(call.marks)
 
 
@@ -165,7 +162,7 @@ def _super(call: Call) -> Value:
 
 
 def _partial(call: Call) -> Value:
-    return Value("partial", call.marks, ref=(call.first, call.args[1:], dict(call.keywords)))
+    return Value("partial", call.marks, ref=(call.first, call.args[1:], call.keywords))
 
 
 def _itself(call: Call) -> Value | None:
@@ -187,6 +184,104 @@ def _joined_path(call: Call) -> Value:
 def _formatted(call: Call) -> Value | None:
     """`"run-{}".format(x)`."""
     return plain(as_name(call.marks)) if isinstance(call.receiver.constant, str) else None
+
+
+# -- methods of containers ------------------------------------------------------------------------------
+
+
+def container_method(call: Call) -> Value | None:
+    """A method of a list, tuple, set, dict or generator."""
+    handler = _OF_CONTAINERS.get(call.path)
+    return handler(call) if handler is not None else None
+
+
+def _append(call: Call) -> Value:
+    if call.args:
+        put_in(call.receiver, call.args[-1])
+        call.receiver.mark(call.state.control)
+    return plain()
+
+
+def _extend(call: Call) -> Value:
+    holder = call.receiver
+    for given in call.args:
+        if holder.may_be("dict"):
+            update_from(holder, given)
+            continue
+        for each in holder.each():
+            spill(each)
+        put_in(holder, call.iterate(given))
+        holder.mark(without_order(given.marks) | call.state.control)
+    return plain()
+
+
+def _pop(call: Call) -> Value:
+    """Picks by position; of a set, whichever comes first."""
+    holder = call.receiver
+    if holder.kind == "dict":
+        return _get(call)
+    element = call.iterate(holder)
+    return element.marked(as_value(elements_only(element.marks)))
+
+
+def _index(call: Call) -> Value:
+    """The place of something in an order."""
+    return plain(as_value(call.receiver.marks) | call.marks, numeric=True)
+
+
+def _get(call: Call) -> Value:
+    found = join(containers.at(each, call.first) for each in call.receiver.each())
+    return join((found, call.args[1])) if len(call.args) > 1 else found
+
+
+def _setdefault(call: Call) -> Value:
+    if len(call.args) == 2:
+        store(call.receiver, call.args[0], call.args[1])
+    return _get(call)
+
+
+def _held(holder: Value) -> Value:
+    return join(value for each in holder.each() for value in each.held)
+
+
+def _items(call: Call) -> Value:
+    holder = call.receiver
+    places = elements_only(as_elements(holder.marks))
+    pair = Value("tuple", items=[plain(places), _held(holder).marked(places)])
+    return Value("list", holder.marks, element=pair)
+
+
+def _set_operation(call: Call) -> Value:
+    holder = call.receiver
+    numeric = holder.numeric and all(arg.numeric for arg in call.args)
+    return Value("set", without_order(total(holder) | call.marks), numeric=numeric)
+
+
+def _unknown_container_method(call: Call) -> Value | None:
+    """`x.append(…)` on something that is not known: it holds what it was given."""
+    holder = call.receiver
+    if holder.kind not in ("plain", "object"):
+        return None
+    holder.mark(frozenset((o, ORDER if m != VALUE else m) for o, m in call.marks) | call.state.control)
+    return plain()
+
+
+_OF_CONTAINERS: dict[str, Handler] = {
+    **dict.fromkeys(("append", "appendleft", "add", "insert", "put"), _append),
+    **dict.fromkeys(("extend", "extendleft", "update"), _extend),
+    **dict.fromkeys(("pop", "popleft", "popitem"), _pop),
+    **dict.fromkeys(("remove", "discard", "clear", "reverse", "count", "issubset"), lambda call: plain()),
+    "index": _index,
+    "copy": lambda call: call.receiver.copied(),
+    "get": _get,
+    "setdefault": _setdefault,
+    **dict.fromkeys(
+        ("keys", "most_common"), lambda call: Value("list", call.receiver.marks, element=plain())
+    ),
+    "values": lambda call: Value("list", call.receiver.marks, element=_held(call.receiver)),
+    "items": _items,
+    **dict.fromkeys(SET_METHODS, _set_operation),
+}
 
 
 def _builtins(names: str, handler: Handler) -> dict[str, Handler]:
@@ -224,4 +319,8 @@ FUNCTIONS: dict[str, Handler] = {
     "tensorflow.autograph.to_graph": _itself,
     **dict.fromkeys(("copy.copy", "copy.deepcopy"), lambda call: call.first.copied()),
 }
-METHODS: dict[str, Handler] = {"join": _join_text, "format": _formatted}
+METHODS: dict[str, Handler] = {
+    "join": _join_text,
+    "format": _formatted,
+    **dict.fromkeys(("append", "appendleft", "extend", "insert", "put"), _unknown_container_method),
+}

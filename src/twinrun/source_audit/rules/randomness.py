@@ -7,15 +7,15 @@ seed (TW103). A draw from a stream that was seeded with something that varies ca
 
 from __future__ import annotations
 
-from twinrun.knowledge import NUMPY, PYTHON, STREAMS, Kind, Known, known_method, last, root
+from twinrun.knowledge.functions import NUMPY, PYTHON, STREAMS, Kind, Known, known_method, last, root
 from twinrun.source_audit.abstract_values import Value, join, plain, total
 from twinrun.source_audit.containers import disorder
 from twinrun.source_audit.marks import NONE, ORDER, VALUE, Marks, as_value, with_mode
 from twinrun.source_audit.outgoing_call import Call, Handler
 
 _CODES = {PYTHON: "TW101", NUMPY: "TW102"}
+# Draws whose result is made of the elements they are given.
 _PICKS = frozenset({"choice", "choices", "sample", "permutation", "permuted", "shuffle"})
-"""Draws whose result is made of the elements they are given."""
 _STATE_METHODS = frozenset(
     {"get_state", "getstate", "bit_generator", "spawn", "reset", "make_seeds", "split"}
 )
@@ -34,19 +34,19 @@ def _seed(call: Call) -> Value:
     value = call.argument(0, function.seed.name)
     if value is None and call.open:
         value = plain(call.spread)
-    call.state.seed(function.streams[0], call.frame, call.node, value)
+    call.seed(function.streams[0], value)
     return plain()
 
 
 def seed_all(call: Call) -> Value:
     value = call.argument(0, "seed") or plain(call.spread)
     for stream in STREAMS:
-        call.state.seed(stream, call.frame, call.node, value)
+        call.seed(stream, value)
     return plain()
 
 
 def op_determinism(call: Call) -> Value:
-    call.state.op_determinism = call.state.site(call.frame, call.node)
+    call.state.op_determinism = call.frame.site(call.node)
     return plain()
 
 

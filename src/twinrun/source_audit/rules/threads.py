@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import ast
 
-from twinrun.knowledge import PYTHON, Kind, names_of
+from twinrun.knowledge.functions import PYTHON, Kind, names_of
 from twinrun.source_audit.abstract_values import Arguments, Value, plain, total
 from twinrun.source_audit.containers import collection_of
-from twinrun.source_audit.marks import NONE, ORDER, VALUE, Marks, as_value
+from twinrun.source_audit.marks import NONE, ORDER, VALUE, Marks, Origin, as_value
 from twinrun.source_audit.outgoing_call import Call, Handler
 from twinrun.source_audit.state import Draw
 
@@ -56,11 +56,18 @@ def _raced(call: Call, draws: list[Draw], line: str) -> Marks:
     """Draws from a state that was there before, which workers share or replay copies of: a race where the first is."""
     if not draws:
         return NONE
-    race = call.state.origin_at_draw("TW205", draws[0])
+    race = _race_at(call, draws[0])
     race.race(f"{line} {call.frame.module.shown}:{call.node.lineno}")
     for draw in draws:
         draw.cover(race)
     return frozenset({(race, VALUE)})
+
+
+def _race_at(call: Call, draw: Draw) -> Origin:
+    origins, key = call.state.origins, ("TW205", draw.site)
+    if key not in origins:
+        origins[key] = Origin("TW205", draw.site.file, draw.site.line, draw.what, call.state.tick())
+    return origins[key]
 
 
 def _completion_order(call: Call) -> Marks:
@@ -81,15 +88,11 @@ def _thread(call: Call) -> Value:
     target = call.argument(None, "target")
     if target is None:
         return Value("object", path="(thread)")
-    state = call.state
     # More than one runs at a time when they are made in a loop that does not wait for each.
-    several = any(not any(_waits(node) for node in body) for body in state.repeats)
-    outer, state.thread = state.thread, id(call.node)
-    state.racing += several
-    with state.collecting("loader") as collector:
+    several = any(not any(_waits(node) for node in body) for body in call.state.repeats)
+    thread = call.state.during(thread=id(call.node), racing=call.state.racing or several)
+    with thread, call.state.collecting("loader") as collector:
         result = call.invoke(target, Arguments(call.items(None, "args")))
-    state.racing -= several
-    state.thread = outer
     marks = _raced(call, collector.shared("host"), _CALLED) if several else NONE
     return Value("object", total(result) | marks, path="(thread)")
 

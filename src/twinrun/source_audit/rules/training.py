@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from twinrun.knowledge import TENSORFLOW, Kind, methods_of
+from twinrun.knowledge.functions import TENSORFLOW, Kind, methods_of
 from twinrun.source_audit.abstract_values import MISSING, Arguments, Value, parts, plain, total
 from twinrun.source_audit.marks import NONE, Marks
 from twinrun.source_audit.outgoing_call import Call, Handler

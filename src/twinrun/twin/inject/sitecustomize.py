@@ -1,6 +1,5 @@
-"""Put first on a twin's PYTHONPATH, so that the user's program is started by plain python, unmodified, and still
-meets Twinrun before its first line. Steps out of the way at once: the path, the variables and any sitecustomize
-that would have run are restored."""
+"""Put first on a twin's PYTHONPATH, so that the user's program is started by plain python, unmodified, and Twinrun still
+runs before its first line. Then the path, the variables and any sitecustomize that would have run are restored."""
 
 import os
 import sys
@@ -12,7 +11,7 @@ if "TWINRUN_SPEC" in os.environ:
 
     start(os.environ.pop("TWINRUN_SPEC"))
 
-# The one this file stands in front of. Where there is none, or it fails, python gets to hear it from here just as it
-# would have without us.
+# The one this file stands in front of. Where there is none, or it fails, the error is the one that python would have
+# got without us.
 sys.modules.pop("sitecustomize", None)
 import sitecustomize  # noqa: E402, F401

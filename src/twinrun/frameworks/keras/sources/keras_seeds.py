@@ -9,21 +9,29 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from types import FrameType
+from itertools import takewhile
 from typing import Any
 
-from twinrun.frameworks.keras.sources.points import keras_point
-from twinrun.protocol import seeds
-from twinrun.protocol.control import Control, Reading, Undo
+from twinrun.frameworks.lazy import Lazy
+from twinrun.frameworks.packages import KERAS, TF_KERAS
+from twinrun.frameworks.stack import frames
+from twinrun.frameworks.tensorflow.runtime import switch
+from twinrun.protocol.control import Control, Reading
 from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence
 from twinrun.protocol.pin import PinRequest
+from twinrun.protocol.seeds import derive
 from twinrun.protocol.suspect import Weight
 from twinrun.sources.stream import StreamSource
 from twinrun.twin.callers import Caller, caller, conventions, is_users
 from twinrun.twin.pins import Pins
 from twinrun.twin.session import current
 
+keras, tf_keras = Lazy("keras"), Lazy("tf_keras")
+_global_state = Lazy("keras.src.backend.common.global_state")
+_seed_generator = Lazy("keras.src.random.seed_generator")
+_random_initializers = Lazy("keras.src.initializers.random_initializers")
+_backend = Lazy("tf_keras.src.backend")
 # The name under which Keras keeps the generator of keras.random.
 _SHARED = "global_seed_generator"
 
@@ -54,13 +62,10 @@ def _layer_made(session: Any, original: Any) -> Any:
 def _where_made(who: Caller) -> Caller:
     """The line that made the tf_keras layer for which this is drawn. A layer draws its weights when it is first called,
     which may be far away; what the user would seed, and looks for, is the line that made it."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not is_users(frame.f_code.co_filename):
-        if frame.f_code.co_name == "build":
-            made = _made.get(frame.f_locals.get("self"))
-            if made is not None:
-                return replace(who, file=made.file, line=made.line, function=made.function)
-        frame = frame.f_back
+    for frame in takewhile(lambda frame: not is_users(frame.f_code.co_filename), frames()):
+        made = _made.get(frame.f_locals.get("self")) if frame.f_code.co_name == "build" else None
+        if made is not None:
+            return replace(who, file=made.file, line=made.line, function=made.function)
     return who
 
 
@@ -70,27 +75,23 @@ def _where_made(who: Caller) -> Caller:
 def _keras_default_seed(session: Any, original: Any) -> Any:
     """`make_default_seed` draws from Python's random: whatever else the program draws there, and every layer made
     before, moves it."""
-    from keras.src.initializers.initializer import Initializer
-    from keras.src.layers.layer import Layer
 
     def make_default_seed() -> int:
         if not _derives(session.pins, "keras-seed"):
             return int(original())
-        return _derived(session.pins, "keras", Layer, Initializer)
+        return _derived(session.pins, "keras", keras.layers.Layer, keras.initializers.Initializer)
 
     return make_default_seed
 
 
 def _tf_keras_default_seed(session: Any, original: Any) -> Any:
     """Around `get_random_seed()` and `RandomGenerator._create_seed(seed)`, which ask when a layer is first used."""
-    from tf_keras.src.engine.base_layer import Layer
-    from tf_keras.src.initializers.initializers import Initializer
 
     def default_seed(*args: Any) -> Any:
         given = args[1] if len(args) > 1 else None
         if given is not None or not _derives(session.pins, "tf-keras-seed") or _tf_keras_stream() is not None:
             return original(*args)
-        return _derived(session.pins, "tf_keras", Layer, Initializer)
+        return _derived(session.pins, "tf_keras", tf_keras.layers.Layer, tf_keras.initializers.Initializer)
 
     return default_seed
 
@@ -106,14 +107,19 @@ def _derived(pins: Pins, framework: str, layer_kind: type, initializer_kind: typ
     purpose, owner = _who_asks(layer_kind, initializer_kind)
     # The same name may ask again: a layer with two initialisers, or a model that is built twice.
     turn = pins.turn(f"{framework}\n{purpose}\n{owner}")
-    return seeds.keras_seed(pins.request.seed, f"{framework} {purpose}", owner, turn)
+    return keras_seed(pins.request.seed, f"{framework} {purpose}", owner, turn)
+
+
+def keras_seed(seed: int, purpose: str, owner: str, turn: int) -> int:
+    """The seed for the `turn`-th time that `owner` (a layer, say) asks Keras for a default one. Within the range that
+    Keras itself draws from."""
+    return derive(seed, f"keras {purpose}\n{owner}\n{turn}", below=10**9)
 
 
 def _who_asks(layer_kind: type, initializer_kind: type) -> tuple[str, str]:
     """The nearest layer up the stack, and what it wants the seed for."""
     purpose, owner = "keras.random", "global"
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
+    for frame in frames():
         thing = frame.f_locals.get("self")
         if isinstance(thing, initializer_kind) and purpose == "keras.random":
             purpose, owner = "weights", type(thing).__name__
@@ -121,7 +127,6 @@ def _who_asks(layer_kind: type, initializer_kind: type) -> tuple[str, str]:
             if purpose == "keras.random":
                 purpose = "augmentation" if _is_augmentation(thing) else "dropout"
             return purpose, _name_of(thing)
-        frame = frame.f_back
     return purpose, owner
 
 
@@ -141,56 +146,24 @@ def _name_of(layer: Any) -> str:
 # Controls
 
 
-def _apply_keras(request: PinRequest) -> Undo:
-    from keras.src.backend.common import global_state
-
-    before = global_state.get_global_attribute(_SHARED)
-    # Made again, from a derived seed, when keras.random is next used without one.
-    global_state.set_global_attribute(_SHARED, None)
-
-    def undo() -> None:
-        global_state.set_global_attribute(_SHARED, before)
-
-    return undo
-
-
 def _read_keras(request: PinRequest | None) -> Reading:
-    from keras.src.backend.common import global_state
-    from keras.src.random import seed_generator
-
-    generator = global_state.get_global_attribute(_SHARED)
+    generator = _global_state.get_global_attribute(_SHARED)
     shared = None if generator is None else [int(word) for word in generator.state.numpy()]
     state = {"keras_random": shared or "not used"}
-    return _read("keras-seed", "keras", seed_generator.make_default_seed, state)
+    return _read("keras-seed", "keras", _seed_generator.make_default_seed, state)
 
 
 def _tf_keras_stream() -> Any:
     """The stream that tf_keras.utils.set_random_seed makes, and nothing else."""
-    from tf_keras.src import backend
-
-    return getattr(backend._SEED_GENERATOR, "generator", None)
-
-
-def _apply_tf_keras(request: PinRequest) -> Undo:
-    from tf_keras.src import backend
-
-    before = _tf_keras_stream()
-    backend._SEED_GENERATOR.generator = None
-
-    def undo() -> None:
-        backend._SEED_GENERATOR.generator = before
-
-    return undo
+    return getattr(_backend._SEED_GENERATOR, "generator", None)
 
 
 def _read_tf_keras(request: PinRequest | None) -> Reading:
-    from tf_keras.src import backend
-
     if _tf_keras_stream() is not None:
         seeding = current().pins.seedings.get("python-random")
         state = {"seed": "unknown" if seeding is None else seeding.value}
         return Reading(state, "program", True, None, seeding.place if seeding else None)
-    return _read("tf-keras-seed", "tf_keras", backend.RandomGenerator._create_seed, {})
+    return _read("tf-keras-seed", "tf_keras", _backend.RandomGenerator._create_seed, {})
 
 
 def _read(control: str, framework: str, default_seed: Any, more: dict[str, Any]) -> Reading:
@@ -215,48 +188,51 @@ def _read(control: str, framework: str, default_seed: Any, more: dict[str, Any])
     return Reading({"seed": "not set", **more}, "default", False, why)
 
 
-def _wanted(request: PinRequest) -> dict[str, Any]:
-    return {"seed": request.seed, "derived": "by layer"}
+def _control(name: str, package: str, protects: str, **more: Any) -> Control:
+    return Control(
+        name,
+        protects,
+        moment="before a model or dataset is built",
+        how=f"{package}.utils.set_random_seed(42) right after the imports",
+        wanted=lambda request: {"seed": request.seed, "derived": "by layer"},
+        module=package,
+        **more,
+    )
 
 
-_KERAS = Control(
-    name="keras-seed",
-    protects="Keras 3 initialisers, dropout, augmentation layers and keras.random without a seed",
-    moment="before a model or dataset is built",
-    how="keras.utils.set_random_seed(42) right after the imports",
-    wanted=_wanted,
-    apply=_apply_keras,
+_DERIVES = "to derive default seeds by layer"
+_KERAS = _control(
+    "keras-seed",
+    "keras",
+    "Keras 3 initialisers, dropout, augmentation layers and keras.random without a seed",
+    # The generator of keras.random is made again, from a derived seed, when it is next used without one.
+    apply=switch(
+        lambda: _global_state.get_global_attribute(_SHARED),
+        lambda generator: _global_state.set_global_attribute(_SHARED, generator),
+        None,
+    ),
     read=_read_keras,
-    module="keras",
     points=(
-        keras_point(
-            "random.seed_generator:make_default_seed",
-            _keras_default_seed,
-            "to derive default seeds by layer",
-            "pin",
-            everywhere=True,
+        KERAS.point(
+            "random.seed_generator:make_default_seed", _keras_default_seed, _DERIVES, "pin", everywhere=True
         ),
     ),
 )
-_TF_KERAS = Control(
-    name="tf-keras-seed",
-    protects="tf_keras (Keras 2) initialisers and layers without a seed",
-    moment="before a model or dataset is built",
-    how="tf_keras.utils.set_random_seed(42) right after the imports",
-    wanted=_wanted,
-    apply=_apply_tf_keras,
+_TF_KERAS = _control(
+    "tf-keras-seed",
+    "tf_keras",
+    "tf_keras (Keras 2) initialisers and layers without a seed",
+    apply=switch(
+        _tf_keras_stream, lambda stream: setattr(_backend._SEED_GENERATOR, "generator", stream), None
+    ),
     read=_read_tf_keras,
-    module="tf_keras",
-    points=tuple(
-        keras_point(
-            place,
-            _tf_keras_default_seed,
-            "to derive default seeds by layer",
-            "pin",
-            package="tf_keras",
-            everywhere=True,
-        )
-        for place in ("backend:RandomGenerator._create_seed", "utils.tf_utils:get_random_seed")
+    points=TF_KERAS.points(
+        "{}",
+        ("backend:RandomGenerator._create_seed", "utils.tf_utils:get_random_seed"),
+        _tf_keras_default_seed,
+        _DERIVES,
+        "pin",
+        everywhere=True,
     ),
 )
 
@@ -274,16 +250,15 @@ class KerasSeeds(StreamSource):
     weight = Weight(init=10, batch=5, later=9)
     controls = (_KERAS, _TF_KERAS)
     points = (
-        keras_point(
+        KERAS.point(
             "random.seed_generator:SeedGenerator.next",
             _state_draw,
             "random layers draw from the state of a seed generator: in a parallel map they race for it",
         ),
-        keras_point(
+        TF_KERAS.point(
             "engine.base_layer:Layer.__init__",
             _layer_made,
             "the line that made a layer is to blame for weights drawn when it is first called",
-            package="tf_keras",
         ),
     )
 
@@ -304,17 +279,13 @@ class KerasSeeds(StreamSource):
         drew: list[tuple[type, Callable[[Any], bool]]] = []
         layers: list[type] = []
         if "keras" in sys.modules:
-            import keras
-            from keras.src.initializers.random_initializers import RandomInitializer
-
-            drew.append((RandomInitializer, lambda thing: thing._init_seed is None))
+            drew.append((_random_initializers.RandomInitializer, lambda thing: thing._init_seed is None))
             drew.append((keras.random.SeedGenerator, lambda thing: thing._initial_seed is None))
             layers.append(keras.layers.Layer)
         if "tf_keras" in sys.modules:
-            import tf_keras
-            from tf_keras.src.backend import RandomGenerator
-
-            drew.append((RandomGenerator, lambda thing: thing._built and thing._generator is not None))
+            drew.append(
+                (_backend.RandomGenerator, lambda thing: thing._built and thing._generator is not None)
+            )
             layers.append(tf_keras.layers.Layer)
         everything = gc.get_objects() if layers else []
         unseeded = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from twinrun.frameworks.keras.sources.points import keras_point
+from twinrun.frameworks.packages import KERAS
 from twinrun.protocol.event import Event, relative
 from twinrun.protocol.evidence import Evidence, one
 from twinrun.protocol.intervention import Freeze, Stress
@@ -57,7 +57,7 @@ class Loaders(Source):
     actions = ("start",)
     weight = Weight(init=1, batch=12, later=3)
     points = (
-        keras_point(
+        KERAS.point(
             "trainers.data_adapters.py_dataset_adapter:PyDatasetAdapter.__init__",
             _adapter,
             "to see loaders with several workers",

@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from twinrun.frameworks.tensorflow import runtime
+from twinrun.frameworks.tensorflow.runtime import config, context, tf
 from twinrun.frameworks.tensorflow.sources import gpu
-from twinrun.frameworks.tensorflow.sources.runtime import is_started
 from twinrun.protocol.control import Control, NotApplied, Reading, Undo
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.source import Source
@@ -15,6 +16,7 @@ from twinrun.protocol.variation import Setting, Variation
 from twinrun.sources.ops import available_cpus, thread_variable
 from twinrun.twin.session import current
 
+_ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 # Op determinism refuses to draw without a seed.
 _SEEDS = (
     "python-random",
@@ -25,39 +27,23 @@ _SEEDS = (
     "tf-keras-seed",
 )
 
-# Nothing here starts TensorFlow's runtime when it is applied: the program may still choose devices and threads.
 
-# Op determinism
-
-
-def _apply_op_determinism(request: PinRequest) -> Undo:
-    from tensorflow.python.framework import config
-
-    was_on = config.is_op_determinism_enabled()
-    config.enable_op_determinism()
-    _forget_kernels()
-
-    def undo() -> None:
-        if not was_on:
-            config.disable_op_determinism()
-            _forget_kernels()
-
-    return undo
+def _op_determinism() -> bool:
+    return bool(config.is_op_determinism_enabled())
 
 
-def _forget_kernels() -> None:
-    """Kernels that exist decided when they were made."""
-    from tensorflow.python.eager import context
-
-    if is_started():
-        context.context().clear_kernel_cache()
+def _set_op_determinism(on: bool) -> None:
+    if on:
+        config.enable_op_determinism()
+    else:
+        config.disable_op_determinism()
+    if runtime.is_started():
+        context.context().clear_kernel_cache()  # kernels that exist decided when they were made
 
 
 def _read_op_determinism(request: PinRequest | None) -> Reading:
-    from tensorflow.python.framework import config
-
-    applied = "op-determinism" in current().pins.applied
-    if config.is_op_determinism_enabled():
+    applied = runtime.is_applied("op-determinism")
+    if _op_determinism():
         in_environment = os.environ.get("TF_DETERMINISTIC_OPS", "0").lower() in ("1", "true")
         return Reading("on", "twinrun" if applied else "environment" if in_environment else "program", True)
     if applied:
@@ -65,16 +51,11 @@ def _read_op_determinism(request: PinRequest | None) -> Reading:
     return Reading("off", "default", False, "ops may race: the same inputs may give different bits")
 
 
-# Threads
-
-
 def _thread_control(kind: str, protects: str) -> Control:
     """The control of TensorFlow's `kind` ("intra" or "inter") threads."""
     name, variable = f"{kind}-op-threads", f"TF_NUM_{kind.upper()}OP_THREADS"
 
     def option(verb: str) -> Any:
-        import tensorflow as tf
-
         return getattr(tf.config.threading, f"{verb}_{kind}_op_parallelism_threads")
 
     def wanted(request: PinRequest) -> int:
@@ -89,7 +70,7 @@ def _thread_control(kind: str, protects: str) -> Control:
         except RuntimeError:
             raise NotApplied("TensorFlow has already started; pin before the first op") from None
         kept = "TensorFlow cannot change its threads once it has started"
-        return lambda: kept if is_started() else option("set")(0)
+        return lambda: kept if runtime.is_started() else option("set")(0)
 
     def read(request: PinRequest | None) -> Reading:
         configured, written = option("get")(), thread_variable(variable)
@@ -102,15 +83,13 @@ def _thread_control(kind: str, protects: str) -> Control:
         why = "as many as this process may use processors: another machine computes other bits"
         return Reading(available_cpus(), "default", False, why)
 
-    return Control(
-        name=name,
-        protects=protects,
-        moment="before the first op",
-        how=f"tf.config.threading.set_{kind}_op_parallelism_threads(2) (or another fixed number)",
+    return runtime.before_first_op(
+        name,
+        protects,
+        f"tf.config.threading.set_{kind}_op_parallelism_threads(2) (or another fixed number)",
         wanted=wanted,
         apply=apply,
         read=read,
-        module="tensorflow",
         at_launch=lambda request: {variable: str(wanted(request))},
     )
 
@@ -120,46 +99,34 @@ def _varied_threads(number: int) -> Setting:
     return count, {"TF_NUM_INTRAOP_THREADS": count, "OMP_NUM_THREADS": count}
 
 
-# oneDNN
-
-
 def _wanted_onednn(request: PinRequest) -> str:
     """On unless the environment says off: on is the default where the processor suits it, and faster."""
-    return "off" if os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0" else "on"
+    return "off" if os.environ.get(_ONEDNN) == "0" else "on"
+
+
+def _onednn(wanted: str) -> tuple[str, bool]:
+    """Whether it is on or off, and whether that is not what was wanted, on a processor that leaves the choice."""
+    effective = "on" if runtime.build.IsMklEnabled() else "off"
+    return effective, effective != wanted and runtime.build.IsX86Available()
 
 
 def _apply_onednn(request: PinRequest) -> None:
-    from tensorflow.python.util import _pywrap_util_port as build
-
-    wanted = _wanted_onednn(request)
-    if _effective_onednn() != wanted and build.IsX86Available():
-        raise NotApplied(f"TensorFlow was imported with oneDNN {_effective_onednn()}; pin before that")
-
-
-def _effective_onednn() -> str:
-    from tensorflow.python.util import _pywrap_util_port as build
-
-    return "on" if build.IsMklEnabled() else "off"
+    effective, wrong = _onednn(_wanted_onednn(request))
+    if wrong:
+        raise NotApplied(f"TensorFlow was imported with oneDNN {effective}; pin before that")
 
 
 def _read_onednn(request: PinRequest | None) -> Reading:
-    from tensorflow.python.util import _pywrap_util_port as build
-
-    pins, effective = current().pins, _effective_onednn()
-    written = os.environ.get("TF_ENABLE_ONEDNN_OPTS")
-    if written is None and pins.applied.get("onednn") == effective:  # as asked for, as it happens
-        return Reading(effective, "default", True)
+    pins, written = current().pins, os.environ.get(_ONEDNN)
+    effective, wrong = _onednn("off" if written == "0" else "on")
     if written is None:
+        as_asked = pins.applied.get("onednn") == effective  # as it happens
         why = "the processor model decides: other machines may decide otherwise"
-        return Reading(effective, "default", False, why)
-    if ("off" if written == "0" else "on") != effective and build.IsX86Available():
+        return Reading(effective, "default", as_asked, None if as_asked else why)
+    if wrong:
         why = "the variable was changed after TensorFlow had been imported"
         return Reading(effective, "default", False, why)
-    ours = pins.environment.get("TF_ENABLE_ONEDNN_OPTS") == written
-    return Reading(effective, "twinrun" if ours else "environment", True)
-
-
-# XLA
+    return Reading(effective, "twinrun" if pins.environment.get(_ONEDNN) == written else "environment", True)
 
 
 def _xla_variables(request: PinRequest) -> Mapping[str, str]:
@@ -171,22 +138,7 @@ def _xla_variables(request: PinRequest) -> Mapping[str, str]:
     return {"TF_XLA_FLAGS": " ".join(kept)}
 
 
-def _apply_xla(request: PinRequest) -> Undo:
-    import tensorflow as tf
-    from tensorflow.python.eager import context
-
-    before = context.context()._optimizer_jit
-    tf.config.optimizer.set_jit(False)
-
-    def undo() -> None:
-        context.context().optimizer_jit = before
-
-    return undo
-
-
 def _read_xla(request: PinRequest | None) -> Reading:
-    import tensorflow as tf
-
     clustering = bool(tf.config.optimizer.get_jit())
     flags = {name: os.environ[name] for name in ("XLA_FLAGS", "TF_XLA_FLAGS") if os.environ.get(name)}
     state = {"auto_clustering": clustering, **flags}
@@ -194,7 +146,7 @@ def _read_xla(request: PinRequest | None) -> Reading:
     if asked_by_flag or clustering:
         why = "XLA chooses what to compile, and compiled code gives other bits"
         return Reading(state, "environment" if asked_by_flag else "program", False, why)
-    applied = "xla" in current().pins.applied
+    applied = runtime.is_applied("xla")
     return Reading(state, "twinrun" if applied else "environment" if flags else "default", True)
 
 
@@ -202,15 +154,14 @@ class Kernels(Source):
     name = "kernels"
     codes = ("TW402", "TW406")
     controls = (
-        Control(
-            name="op-determinism",
-            protects="ops whose kernels race: the same inputs then give the same bits, or the op refuses to run",
-            moment="before the first op",
-            how="tf.config.experimental.enable_op_determinism()",
+        runtime.before_first_op(
+            "op-determinism",
+            "ops whose kernels race: the same inputs then give the same bits, or the op refuses to run",
+            "tf.config.experimental.enable_op_determinism()",
+            refusal="TW406",
             wanted=lambda request: "on",
-            apply=_apply_op_determinism,
+            apply=runtime.switch(_op_determinism, _set_op_determinism, True),
             read=_read_op_determinism,
-            module="tensorflow",
             needs=_SEEDS,
         ),
         _thread_control("intra", "the order of sums inside an op, which depends on the number of threads"),
@@ -219,24 +170,24 @@ class Kernels(Source):
             name="onednn",
             protects="the choice between oneDNN's and TensorFlow's own CPU kernels, which give different bits",
             moment="before TensorFlow is imported",
-            how="start the program with TF_ENABLE_ONEDNN_OPTS=1 (or 0): left alone, the processor model decides",
+            how=f"start the program with {_ONEDNN}=1 (or 0): left alone, the processor model decides",
             wanted=_wanted_onednn,
             apply=_apply_onednn,
             read=_read_onednn,
             module="tensorflow",
-            at_launch=lambda request: {
-                "TF_ENABLE_ONEDNN_OPTS": "0" if _wanted_onednn(request) == "off" else "1"
-            },
+            at_launch=lambda request: {_ONEDNN: "0" if _wanted_onednn(request) == "off" else "1"},
         ),
-        Control(
-            name="xla",
-            protects="which parts of a graph XLA compiles without being asked (auto-clustering changes bits)",
-            moment="before the first op",
-            how="tf.config.optimizer.set_jit(False), and no --tf_xla_auto_jit in TF_XLA_FLAGS",
+        runtime.before_first_op(
+            "xla",
+            "which parts of a graph XLA compiles without being asked (auto-clustering changes bits)",
+            "tf.config.optimizer.set_jit(False), and no --tf_xla_auto_jit in TF_XLA_FLAGS",
             wanted=lambda request: "no auto-clustering",
-            apply=_apply_xla,
+            apply=runtime.switch(
+                lambda: context.context()._optimizer_jit,
+                lambda value: setattr(context.context(), "optimizer_jit", value),
+                False,
+            ),
             read=_read_xla,
-            module="tensorflow",
             at_launch=_xla_variables,
         ),
         *gpu.CONTROLS,

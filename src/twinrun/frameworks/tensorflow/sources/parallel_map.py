@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
-from twinrun.frameworks.tensorflow.sources.points import bind, tf_point
+from twinrun.frameworks.packages import tf_point, tf_points
+from twinrun.frameworks.tensorflow.points import bind
+from twinrun.frameworks.tensorflow.runtime import config, tf
 from twinrun.protocol.control import Control, Reading
 from twinrun.protocol.event import Event, Use, relative
 from twinrun.protocol.evidence import Evidence, one
@@ -49,53 +51,48 @@ class Stage(msgspec.Struct, frozen=True):
 # What is seen of the stages
 
 
-def _stage(name: str) -> Wrap:
-    def wrap(session: Any, original: Any) -> Any:
-        signature = inspect.signature(original)
-        log = session.log
+def _stage(session: Any, original: Any) -> Any:
+    signature = inspect.signature(original)
+    log = session.log
 
-        def stage(*args: Any, **kwargs: Any) -> Any:
-            call = bind(signature, args, kwargs)
-            if call is None or call.arguments.get("num_parallel_calls") is None:
-                return original(*args, **kwargs)
-            who = caller()
-            given = call.arguments
-            if log.frozen("parallel-map", "stage", who) is not None:
-                for argument in ("num_parallel_calls", "deterministic"):
-                    given.pop(argument, None)
-            elif log.frozen("parallel-map", "order", who) is not None:
-                given["deterministic"] = True
-            function = given.get("map_func")
-            if session.stressed and callable(function):
-                given["map_func"] = _with_naps(function)
-            before = log.order
-            result = original(*call.args, **call.kwargs)
-            uses = [use for use in log.since(before) if (use.source, use.action) in (*_RANDOM, _HOST)]
-            deterministic = given.get("deterministic")
-            detail = Stage(name, None if deterministic is None else bool(deterministic), uses)
-            label = getattr(function, "__name__", "")
-            log.record("parallel-map", "stage", who, f"Dataset.{name}({label})", detail=detail)
-            return result
+    def stage(*args: Any, **kwargs: Any) -> Any:
+        call = bind(signature, args, kwargs)
+        if call is None or call.arguments.get("num_parallel_calls") is None:
+            return original(*args, **kwargs)
+        who = caller()
+        given = call.arguments
+        if log.frozen("parallel-map", "stage", who) is not None:
+            for argument in ("num_parallel_calls", "deterministic"):
+                given.pop(argument, None)
+        elif log.frozen("parallel-map", "order", who) is not None:
+            given["deterministic"] = True
+        function = given.get("map_func")
+        if session.stressed and callable(function):
+            given["map_func"] = _with_naps(function)
+        before = log.order
+        result = original(*call.args, **call.kwargs)
+        uses = [use for use in log.since(before) if (use.source, use.action) in (*_RANDOM, _HOST)]
+        deterministic = given.get("deterministic")
+        detail = Stage(original.__name__, None if deterministic is None else bool(deterministic), uses)
+        shown = f"Dataset.{original.__name__}({getattr(function, '__name__', '')})"
+        log.record("parallel-map", "stage", who, shown, detail=detail)
+        return result
 
-        return stage
-
-    return wrap
+    return stage
 
 
 def _with_naps(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, each call of which takes a little longer: in what order calls end must not matter."""
-    import numpy as np
-    import tensorflow as tf
+    from twinrun.frameworks.tensorflow.tensors import has_bits
 
     entropy = getattr(os.urandom, "__wrapped__", os.urandom)
 
     def nap() -> Any:
         time.sleep(int.from_bytes(entropy(1), "little") * 1e-5)
-        return np.int64(0)
+        return 0
 
     def after(leaf: Any) -> Any:
-        has_value = isinstance(leaf, tf.Tensor) and leaf.dtype not in (tf.variant, tf.resource)
-        return tf.identity(leaf) if has_value else leaf
+        return tf.identity(leaf) if has_bits(leaf) else leaf
 
     def napping(*element: Any) -> Any:
         with tf.control_dependencies([tf.numpy_function(nap, [], tf.int64)]):
@@ -134,18 +131,15 @@ def _host_function(session: Any, original: Any) -> Any:
 
 
 def _ordered(argument: str, bad: bool) -> Wrap:
-    """Around a dataset that can be asked for completion order."""
+    """Around a dataset that can be asked for completion order, by this value of this argument."""
 
     def wrap(session: Any, original: Any) -> Any:
         signature = inspect.signature(original)
 
         def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N807
             call = bind(signature, args, kwargs)
-            if (
-                call is not None
-                and session.pins.pins("tf-data-order")
-                and call.arguments.get(argument) is bad
-            ):
+            asked = call is not None and call.arguments.get(argument) is bad
+            if call is not None and asked and session.pins.pins("tf-data-order"):
                 session.pins.overridden.append(user_place() or "?")
                 call.arguments[argument] = not bad
                 args, kwargs = call.args, call.kwargs
@@ -167,19 +161,11 @@ def _ordered_options(session: Any, original: Any) -> Any:
     return _to_proto
 
 
-# Datasets that can be asked for completion order, by the argument that asks for it and its value.
-_ORDERED = (
-    ("map_op:_ParallelMapDataset", "deterministic", False),
-    ("interleave_op:_ParallelInterleaveDataset", "deterministic", False),
-    ("batch_op:_ParallelBatchDataset", "deterministic", False),
-    ("readers:ParallelInterleaveDataset", "sloppy", True),
-)
+_ORDERED = ("map_op:_ParallelMap", "interleave_op:_ParallelInterleave", "batch_op:_ParallelBatch")
 _OVERRIDE = "to override a request for completion order"
 
 
 def _read_order(request: PinRequest | None) -> Reading:
-    from tensorflow.python.framework import config
-
     pins = current().pins
     kept = "tf-data-order" in pins.applied
     determinism = bool(config.is_op_determinism_enabled())
@@ -203,9 +189,11 @@ _ORDER = Control(
     read=_read_order,
     module="tensorflow",
     points=(
-        *(
-            tf_point(f"data.ops.{kind}.__init__", _ordered(argument, bad), _OVERRIDE, "pin")
-            for kind, argument, bad in _ORDERED
+        *tf_points(
+            "data.ops.{}Dataset.__init__", _ORDERED, _ordered("deterministic", False), _OVERRIDE, "pin"
+        ),
+        tf_point(
+            "data.ops.readers:ParallelInterleaveDataset.__init__", _ordered("sloppy", True), _OVERRIDE, "pin"
         ),
         tf_point("data.ops.options:Options._to_proto", _ordered_options, _OVERRIDE, "pin"),
     ),
@@ -219,10 +207,7 @@ class ParallelMap(Source):
     weight = Weight(init=1, batch=11, later=3)
     controls = (_ORDER,)
     points = (
-        *(
-            tf_point(f"data.ops.dataset_ops:DatasetV2.{name}", _stage(name), "to see what runs in parallel")
-            for name in _STAGES
-        ),
+        *tf_points("data.ops.dataset_ops:DatasetV2.{}", _STAGES, _stage, "to see what runs in parallel"),
         tf_point("data.ops.options:Options.__setattr__", _options, "to see the line that gives up the order"),
         tf_point("ops.script_ops:_internal_py_func", _host_function, "to see Python code inside a graph"),
     )

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from twinrun.frameworks.tensorflow.sources.points import tf_point
+from twinrun.frameworks.packages import tf_point
 from twinrun.protocol.point import Point, Wrap
 from twinrun.protocol.source import Source
 from twinrun.twin.callers import caller

@@ -12,8 +12,9 @@ import msgspec
 
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
-from twinrun.frameworks.tensorflow.sources.points import tf_point
-from twinrun.protocol import seeds
+from twinrun.frameworks.packages import tf_point
+from twinrun.frameworks.tensorflow.points import op_seed
+from twinrun.frameworks.tensorflow.runtime import config, context, ops, stateful_random_ops, tf
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.evidence import Evidence, differs, one
 from twinrun.protocol.intervention import Freeze
@@ -22,7 +23,7 @@ from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.twin.callers import caller, user_site
 from twinrun.twin.session import current
 
-_MODULE = "ops.stateful_random_ops"
+_CONTROL = "tensorflow-generator"
 _WEIGHT = Weight(init=8, batch=9, later=7)
 
 
@@ -32,23 +33,18 @@ class GeneratorDraw(msgspec.Struct, frozen=True):
     is_global: bool = False
 
 
-def _generator_draw(session: Any, original: Any) -> Any:
-    from tensorflow.python.ops import stateful_random_ops
-
+def _draw(session: Any, original: Any) -> Any:
     def _prepare_key_counter(self: Any, shape: Any) -> Any:
-        is_global = self is stateful_random_ops.global_generator
-        detail = GeneratorDraw(True) if is_global else None
+        detail = GeneratorDraw(True) if self is stateful_random_ops.global_generator else None
         session.log.record("tf-random", "generator", caller(), "tf.random.Generator", detail=detail)
         return original(self, shape)
 
     return _prepare_key_counter
 
 
-def _fresh_generator(session: Any, original: classmethod[Any, Any, Any]) -> Any:
+def _fresh(session: Any, original: classmethod[Any, Any, Any]) -> Any:
     """Under op determinism `from_non_deterministic_state` raises and the program stops. Fresh entropy is the program's
     own choice: while Twinrun pins, the program gets it, and it is named."""
-    from tensorflow.python.framework import config
-
     make = original.__func__
 
     def from_non_deterministic_state(cls: Any, alg: Any = None) -> Any:
@@ -78,9 +74,6 @@ def _fresh_generator(session: Any, original: classmethod[Any, Any, Any]) -> Any:
 
 def _state_of(generator: Any) -> bytes:
     """The state in bytes; in a graph of TensorFlow 1, where it has no value yet, bytes that differ in every run."""
-    from tensorflow.python.eager import context
-    from tensorflow.python.framework import ops
-
     with ops.init_scope():
         if context.executing_eagerly():
             return bytes(generator.state.numpy().tobytes())
@@ -89,128 +82,101 @@ def _state_of(generator: Any) -> bytes:
 
 def _fresh_entropy() -> Finding:
     file, line = user_site(2) or (None, None)
+    message = "a tf.random.Generator is made from fresh entropy, which pinning cannot replace"
+    evidence = ("tf.random.Generator.from_non_deterministic_state() was called",)
     return finding(
-        "TW103",
-        "a tf.random.Generator is made from fresh entropy, which pinning cannot replace",
-        file=file,
-        line=line,
-        evidence=("tf.random.Generator.from_non_deterministic_state() was called",),
-        fix="tf.random.Generator.from_seed(42)",
+        "TW103", message, file=file, line=line, evidence=evidence, fix="tf.random.Generator.from_seed(42)"
     )
 
 
-def _get_global_generator(session: Any, original: Any) -> Any:
+# The global generator, pinned
+
+
+def _get_global(session: Any, original: Any) -> Any:
     """TensorFlow makes its global generator from fresh entropy when it is first asked for. The pinned one is made at the
     same moment, not before: making it starts the runtime, and the program may not have chosen its devices yet."""
 
     def get_global_generator() -> Any:
-        if _global_generator() is None and session.pins.pins("tensorflow-generator"):
-            _make_global_generator()
+        if stateful_random_ops.global_generator is None and session.pins.pins(_CONTROL):
+            _make_global(session.pins.request)
         return original()
 
     return get_global_generator
 
 
-def _set_global_generator(session: Any, original: Any) -> Any:
+def _set_global(session: Any, original: Any) -> Any:
     def set_global_generator(generator: Any) -> None:
         original(generator)
-        session.pins.seeded("tensorflow-generator", None, restored=True)
+        session.pins.seeded(_CONTROL, None, restored=True)
 
     return set_global_generator
 
 
-def _global_generator() -> Any:
-    from tensorflow.python.ops import stateful_random_ops
-
-    return stateful_random_ops.global_generator
+def _seed(request: PinRequest) -> int:
+    return op_seed(request.seed, "tensorflow global generator")
 
 
-def _make_global_generator() -> None:
-    import tensorflow as tf
-    from tensorflow.python.framework import ops
-    from tensorflow.python.ops import stateful_random_ops
-
-    pins = current().pins
-    assert pins.request is not None
-    seed = seeds.tensorflow_generator_seed(pins.request.seed)
-    with ops.init_scope(), pins.acting():
-        generator = tf.random.Generator.from_key_counter(key=seed, counter=[0, 0], alg="philox")
-        stateful_random_ops.set_global_generator(generator)
+def _make_global(request: PinRequest) -> None:
+    with ops.init_scope(), current().pins.acting():
+        made = tf.random.Generator.from_key_counter(key=_seed(request), counter=[0, 0], alg="philox")
+        stateful_random_ops.set_global_generator(made)
 
 
-def _apply_generator(request: PinRequest) -> Undo:
-    from tensorflow.python.ops import stateful_random_ops
-
-    before = _global_generator()
+def _apply(request: PinRequest) -> Undo:
+    before = stateful_random_ops.global_generator
     if before is not None:
-        _make_global_generator()
+        _make_global(request)
 
     def undo() -> None:
-        stateful_random_ops.global_generator = before
-        current().pins.seedings.pop("tensorflow-generator", None)
+        stateful_random_ops.set_global_generator(before)
+        current().pins.seedings.pop(_CONTROL, None)
 
     return undo
 
 
-def _read_generator(request: PinRequest | None) -> Reading:
-    generator = _global_generator()
-    pins = current().pins
-    pinned = pins.applied.get("tensorflow-generator")
+def _read(request: PinRequest | None) -> Reading:
+    generator, pins = stateful_random_ops.global_generator, current().pins
+    pinned, seeding = pins.applied.get(_CONTROL), pins.seedings.get(_CONTROL)
+    if generator is None and pinned:
+        return Reading("not used yet; seeded when it is", "twinrun", True)
     if generator is None:
-        if pinned:
-            return Reading("not used yet; seeded when it is", "twinrun", True)
         return Reading("not used", "default", True)
     # The last word of the state is its key: draws move the counter before it, only reseeding changes the key.
     *counter, key = (int(word) for word in generator.state.numpy())
     state = {"key": key, "counter": counter}
-    seeding = pins.seedings.get("tensorflow-generator")
     if seeding is not None and seeding.by == "program":
         return Reading(state, "program", True, None, seeding.place)
     if pinned and key == pinned["seed"]:
         return Reading(state, "twinrun", True)
     if pinned:
-        return Reading(
-            state, "program", False, "the generator was replaced or reset without a call to set it"
-        )
+        why = "the generator was replaced or reset without a call to set it"
+        return Reading(state, "program", False, why)
     return Reading(state, "default", False, "it was seeded from fresh entropy when it was first used")
 
 
+_PLACE = "ops.stateful_random_ops"
 GLOBAL_GENERATOR = Control(
-    name="tensorflow-generator",
+    name=_CONTROL,
     protects="draws from tf.random.get_global_generator()",
     moment="before a model or dataset is built",
     how="tf.random.set_global_generator(tf.random.Generator.from_seed(42))",
-    wanted=lambda request: {"seed": seeds.tensorflow_generator_seed(request.seed)},
-    apply=_apply_generator,
-    read=_read_generator,
+    wanted=lambda request: {"seed": _seed(request)},
+    apply=_apply,
+    read=_read,
     module="tensorflow",
     points=(
         tf_point(
-            f"{_MODULE}:get_global_generator",
-            _get_global_generator,
-            "to make the global generator from a seed",
-            "pin",
-            everywhere=True,
+            f"{_PLACE}:get_global_generator", _get_global, "to make it from a seed", "pin", everywhere=True
         ),
         tf_point(
-            f"{_MODULE}:set_global_generator",
-            _set_global_generator,
-            "to see the program set its own generator",
-            "pin",
-            everywhere=True,
+            f"{_PLACE}:set_global_generator", _set_global, "to see it being set", "pin", everywhere=True
         ),
     ),
 )
 POINTS = (
+    tf_point(f"{_PLACE}:Generator._prepare_key_counter", _draw, "every draw of a tf.random.Generator"),
     tf_point(
-        f"{_MODULE}:Generator._prepare_key_counter", _generator_draw, "every draw of a tf.random.Generator"
-    ),
-    tf_point(
-        f"{_MODULE}:Generator.from_non_deterministic_state",
-        _fresh_generator,
-        "to see generators made from fresh entropy",
-        "cause",
-        "pin",
+        f"{_PLACE}:Generator.from_non_deterministic_state", _fresh, "to see fresh entropy", "cause", "pin"
     ),
 )
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import gc
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from twinrun.frameworks.packages import tf_point, tf_points
+from twinrun.frameworks.tensorflow.points import bind, op_seed
+from twinrun.frameworks.tensorflow.runtime import context, tf, tf_stack
 from twinrun.frameworks.tensorflow.sources import tf_generators
-from twinrun.frameworks.tensorflow.sources.points import bind, tf_point
 from twinrun.frameworks.tensorflow.sources.shuffle import SEPARATE_SEEDS
-from twinrun.protocol import seeds
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence
 from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.point import Point, Wrap
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.sources.seeding import apply_seed
 from twinrun.sources.stream import StreamSource
@@ -28,12 +29,12 @@ _RANDOM_OPS = (
     "random_uniform", "random_uniform_int", "random_standard_normal", "truncated_normal", "random_shuffle",
     "multinomial", "random_gamma", "random_poisson", "random_poisson_v2", "parameterized_truncated_normal",
 )  # fmt: skip
+_STATELESS = "ops.gen_stateless_random_ops_v2:stateless_{}_v2"
 _STATELESS_OPS = (
-    "stateless_random_uniform_v2", "stateless_random_normal_v2", "stateless_truncated_normal_v2",
-    "stateless_random_uniform_int_v2", "stateless_random_uniform_full_int_v2",
+    "random_uniform", "random_normal", "truncated_normal", "random_uniform_int", "random_uniform_full_int",
 )  # fmt: skip
 # These take seed=0 for "fresh entropy" whatever the global seed, and refuse to run under op determinism.
-_IGNORE_GLOBAL_SEED = (
+_IGNORE_SEED = (
     "image_ops_impl:sample_distorted_bounding_box_v2",
     "nn_ops:fractional_max_pool_v2",
     "nn_ops:fractional_avg_pool_v2",
@@ -41,61 +42,52 @@ _IGNORE_GLOBAL_SEED = (
 _LARGEST = 1 << 20  # bytes of a draw that are digested
 _FRESH = 624  # where a newly seeded stream of Python's random stands
 _GENERATED = "__autograph_generated_file"
-_RANDOM_DATASETS = ("Shuffle", "Random", "Sample")
+_RANDOM_DATASETS = "Shuffle|Random|Sample"
 
 
 # Draws
 
 
-def _random_op(name: str) -> Wrap:
-    def wrap(session: Any, original: Any) -> Any:
-        from tensorflow.python.eager import context
+def _random_op(session: Any, original: Any) -> Any:
+    from twinrun.frameworks.tensorflow.tensors import as_array
 
-        from twinrun.frameworks.tensorflow.tensors import as_array
+    call = f"tf.random ({original.__name__})"
 
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            who = blamed_caller()
-            seeded = bool(kwargs.get("seed") or kwargs.get("seed2"))
-            number = session.log.frozen("tf-random", "draw", who)
-            if number is not None:
-                kwargs.update(seed=number, seed2=number ^ 0x5BD1)
-            result = original(*args, **kwargs)
-            array = as_array(result) if context.executing_eagerly() else None
-            data = array.tobytes() if array is not None and array.nbytes < _LARGEST else b""
-            session.log.record("tf-random", "draw", who, f"tf.random ({name})", data, seeded=seeded)
-            return result
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        who = blamed_caller()
+        seeded = bool(kwargs.get("seed") or kwargs.get("seed2"))
+        number = session.log.frozen("tf-random", "draw", who)
+        if number is not None:
+            kwargs.update(seed=number, seed2=number ^ 0x5BD1)
+        result = original(*args, **kwargs)
+        array = as_array(result)  # None in a graph
+        data = array.tobytes() if array is not None and array.nbytes < _LARGEST else b""
+        session.log.record("tf-random", "draw", who, call, data, seeded=seeded)
+        return result
 
-        return draw
-
-    return wrap
+    return draw
 
 
-def _stateless_op(name: str) -> Wrap:
+def _stateless_op(session: Any, original: Any) -> Any:
     """Not nondeterministic by itself: what it gives follows from its key. Recorded for programs of which nothing else is
     seen."""
+    from twinrun.frameworks.tensorflow.tensors import as_array
 
-    def wrap(session: Any, original: Any) -> Any:
-        from tensorflow.python.eager import context
+    call = f"tf.random ({original.__name__})"
 
-        from twinrun.frameworks.tensorflow.tensors import as_array
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        if session.log.step == 0 and (array := as_array(result)) is not None:
+            session.log.record("tf-random", "stateless", caller(), call, array.tobytes())
+        return result
 
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            result = original(*args, **kwargs)
-            if context.executing_eagerly() and session.log.step == 0:
-                array = as_array(result)
-                data = b"" if array is None else array.tobytes()
-                session.log.record("tf-random", "stateless", caller(), f"tf.random ({name})", data)
-            return result
-
-        return draw
-
-    return wrap
+    return draw
 
 
 # Seeds
 
 
-def _set_global_seed(session: Any, original: Any) -> Any:
+def _set_seed(session: Any, original: Any) -> Any:
     """`tf.random.set_seed` ends here, however it was reached."""
 
     def set_global_seed(seed: Any) -> None:
@@ -135,8 +127,9 @@ def _seeded_op(session: Any, original: Any) -> Any:
         call = bind(signature, args, kwargs)
         if call is None or call.arguments.get("seed") or not session.pins.pins("tensorflow-seed"):
             return original(*args, **kwargs)
-        call.arguments["seed"] = seeds.augmentation_seed(
-            session.pins.request.seed, name, session.pins.turn(name)
+        turn = session.pins.turn(name)
+        call.arguments["seed"] = op_seed(
+            session.pins.request.seed, f"tensorflow augmentation\n{name}\n{turn}"
         )
         return original(*call.args, **call.kwargs)
 
@@ -144,9 +137,6 @@ def _seeded_op(session: Any, original: Any) -> Any:
 
 
 def _apply_seed(request: PinRequest) -> Undo:
-    import tensorflow as tf
-    from tensorflow.python.eager import context
-
     _know_autograph()  # in a process that is only pinned, `start` was not called
     active = context.context()
     before, stream = active._seed, getattr(active, "_rng", None)
@@ -156,12 +146,10 @@ def _apply_seed(request: PinRequest) -> Undo:
         if stream is not None:
             active._rng = stream
 
-    return apply_seed("tensorflow-seed", seeds.tensorflow_seed(request.seed), tf.random.set_seed, restore)
+    return apply_seed("tensorflow-seed", op_seed(request.seed, "tensorflow ops"), tf.random.set_seed, restore)
 
 
 def _read_seed(request: PinRequest | None) -> Reading:
-    from tensorflow.python.eager import context
-
     found = context.global_seed()
     seeding = current().pins.seedings.get("tensorflow-seed")
     if found is None:
@@ -183,13 +171,11 @@ def _know_autograph() -> None:
     conventions.contexts["tensorflow/python/eager/polymorphic_function"] = "graph"
 
 
-def _autograph_origin(frame: FrameType) -> tuple[str, int] | None:
+def _autograph_origin(frame: FrameType) -> tuple[str, int, str] | None:
     """The user's own line for a line of the copy."""
-    from tensorflow.python.util import tf_stack
-
     for entry in reversed(tf_stack.extract_stack()):
         if _GENERATED not in entry.filename and is_users(entry.filename):
-            return entry.filename, entry.lineno
+            return entry.filename, entry.lineno, frame.f_code.co_name.removeprefix("tf__")
     return None
 
 
@@ -198,22 +184,15 @@ _SEED = Control(
     protects="tf.random ops, tf.data shuffles and samplers that are given no seed of their own",
     moment="before a model or dataset is built",
     how="tf.random.set_seed(42), or keras.utils.set_random_seed(42), right after the imports",
-    wanted=lambda request: {"seed": seeds.tensorflow_seed(request.seed)},
+    wanted=lambda request: {"seed": op_seed(request.seed, "tensorflow ops")},
     apply=_apply_seed,
     read=_read_seed,
     module="tensorflow",
     points=(
         SEPARATE_SEEDS,
-        *(
-            tf_point(f"ops.{op}", _seeded_op, "it ignores the global seed", "pin", everywhere=True)
-            for op in _IGNORE_GLOBAL_SEED
-        ),
+        *tf_points("ops.{}", _IGNORE_SEED, _seeded_op, "it ignores the global seed", "pin", everywhere=True),
     ),
 )
-
-
-def _op_points(module: str, names: tuple[str, ...], wrap: Any, reason: str) -> Iterator[Point]:
-    return (tf_point(f"ops.{module}:{name}", wrap(name), reason, optional=True) for name in names)
 
 
 class TfRandom(StreamSource):
@@ -223,22 +202,16 @@ class TfRandom(StreamSource):
     title = "TensorFlow"
     code = "TW104"
     actions = ("draw", "seed", "global-generator")
+    compared = ("draw", "stateless")
     weight = Weight(init=9, batch=8, later=9)
     controls = (_SEED, tf_generators.GLOBAL_GENERATOR)
     points = (
-        *_op_points(
-            "gen_random_ops", _RANDOM_OPS, _random_op, "random ops: what they give, and whether seeded"
-        ),
-        *_op_points(
-            "gen_stateless_random_ops_v2", _STATELESS_OPS, _stateless_op, "draws of a program without steps"
+        *tf_points("ops.gen_random_ops:{}", _RANDOM_OPS, _random_op, "values and seeds", optional=True),
+        *tf_points(
+            _STATELESS, _STATELESS_OPS, _stateless_op, "draws of programs without steps", optional=True
         ),
         tf_point(
-            "eager.context:set_global_seed",
-            _set_global_seed,
-            "to see TensorFlow being seeded",
-            "cause",
-            "pin",
-            everywhere=True,
+            "eager.context:set_global_seed", _set_seed, "to see its seed", "cause", "pin", everywhere=True
         ),
         tf_point("framework.ops:Graph.seed", _graph_seed, "to see a graph being seeded"),
         *tf_generators.POINTS,
@@ -251,16 +224,12 @@ class TfRandom(StreamSource):
         """Variables, datasets and generators that exist."""
         if "tensorflow" not in sys.modules:
             return []
-        import tensorflow as tf
-
         found = []
         for thing in gc.get_objects():
             kind = type(thing)
             if issubclass(kind, tf.random.Generator):
                 found.append("a tf.random.Generator")
-            elif issubclass(kind, tf.data.Dataset) and any(
-                part in kind.__name__ for part in _RANDOM_DATASETS
-            ):
+            elif issubclass(kind, tf.data.Dataset) and re.search(_RANDOM_DATASETS, kind.__name__):
                 found.append(f"a dataset ({kind.__name__.strip('_')})")
             elif issubclass(kind, tf.Variable) and _may_have_been_drawn(thing):
                 found.append(f"variable {thing.name}")
@@ -282,8 +251,6 @@ class TfRandom(StreamSource):
 
 def _may_have_been_drawn(variable: Any) -> bool:
     """A variable that holds one and the same value throughout (a counter, zeros) was not drawn."""
-    import tensorflow as tf
-
     try:
         if not (variable.dtype.is_floating and tf.executing_eagerly()):
             return False

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from twinrun.frameworks.tensorflow.sources.points import TESTED_ON
+from twinrun.frameworks.packages import TENSORFLOW
+from twinrun.frameworks.tensorflow.runtime import tf
 from twinrun.protocol.point import Point
 from twinrun.protocol.source import Source
 from twinrun.twin.callers import caller
 
 
 def _timestamp(session: Any, original: Any) -> Any:
-    import tensorflow as tf
-
     from twinrun.frameworks.tensorflow.tensors import as_array
     from twinrun.sources.clock import AHEAD
 
@@ -39,6 +38,6 @@ class Timestamp(Source):
     codes = ("TW303",)
     points = (
         Point(
-            "tensorflow:timestamp", _timestamp, "to see the clock being read by an op", ("cause",), TESTED_ON
+            "tensorflow:timestamp", _timestamp, "the clock, read by an op", ("cause",), TENSORFLOW.tested_on
         ),
     )

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from twinrun.knowledge import SET_METHODS, Kind, is_kind, last, methods_of, names_of
+from twinrun.knowledge.functions import SET_METHODS, Kind, is_kind, last, methods_of, names_of
 
 Reference = ast.Name | ast.Attribute
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_SET_OPERATORS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
+SET_OPERATORS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
 _ITERATING_METHODS = methods_of(Kind.ITERATE)
 _ORDER_FREE = frozenset(map(last, names_of(Kind.SORT, Kind.REDUCE, Kind.SET)))
 _HANDED_ON = frozenset({"list", "tuple", "iter", "map", "filter", "zip"})
@@ -27,13 +27,10 @@ _WORD_METHODS = frozenset({"split", "rsplit", "splitlines"})
 class OrderUse:
     """A place where the order of a set, or a value of hash(), is used."""
 
-    expression: ast.expr
-    """The set, or the call of hash()."""
-    shown: ast.expr
-    """What to show of the source."""
+    expression: ast.expr  # the set, or the call of hash()
+    shown: ast.expr  # what to show of the source
     line: int
-    weight: int
-    """How likely the order matters: 1 when it is only printed, up to 4."""
+    weight: int  # how likely the order matters: 1 when it is only printed, up to 4
 
     @property
     def is_hash(self) -> bool:
@@ -96,7 +93,7 @@ class Sets:
                 isinstance(e, ast.Constant) and isinstance(e.value, int | float) for e in node.elts
             )
         if isinstance(node, ast.BinOp):
-            return isinstance(node.op, _SET_OPERATORS) and (
+            return isinstance(node.op, SET_OPERATORS) and (
                 self.is_set(node.left, depth) or self.is_set(node.right, depth)
             )
         if isinstance(node, Reference):

@@ -71,24 +71,18 @@ class Known:
     streams: tuple[str, ...] = ()
     seed: Argument | None = None
     switch: Switch | None = None
-    makes: str = ""
-    """The class of what it returns, where that matters."""
+    makes: str = ""  # the class of what it returns, where that matters
+    # The names of its arguments, in order, where a method is recognised by them.
     arguments: tuple[str, ...] = ()
-    """The names of its arguments, in order, where a method is recognised by them."""
-    returns_list: bool = False
-    """Of a listing: whether it is a list, which sorting leaves a list."""
-    generator_method: str = ""
-    """Of a draw: the method of a generator object that takes the same arguments."""
+    returns_list: bool = False  # of a listing: whether it is a list, which sorting leaves a list
+    generator_method: str = ""  # of a draw: the method of a generator object that takes the same arguments
+    # Of a NumPy draw: the shape is given as separate arguments, where the generator takes a tuple.
     by_dimension: bool = False
-    """Of a NumPy draw: the shape is given as separate arguments, where the generator takes a tuple."""
+    # Of a layer: the arguments that name the initializers of its weights, random by default.
     initializers: tuple[str, ...] = ()
-    """Of a layer: the arguments that name the initializers of its weights, random by default."""
-    draws_when_called: bool = False
-    """Of a layer: whether it draws each time it is called on data."""
-    rate: str = ""
-    """Of a layer: its first argument, which turns the randomness off when it is 0."""
-    parallel: int | None = None
-    """Of a dataset method: the position of `num_parallel_calls`."""
+    draws_when_called: bool = False  # of a layer: whether it draws each time it is called on data
+    rate: str = ""  # of a layer: its first argument, which turns the randomness off when it is 0
+    parallel: int | None = None  # of a dataset method: the position of `num_parallel_calls`
 
     @property
     def deterministic(self) -> int | None:
@@ -105,6 +99,10 @@ class Known:
 TABLE: dict[str, Known] = {}
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 def _add(prefix: str, names: str, kind: Kind, *streams: str, **about: Any) -> None:
     known = Known(kind, streams, **about)
     TABLE.update({prefix + name: known for name in names.split()})
@@ -117,7 +115,7 @@ _add("numpy.random.", "seed", Kind.SEED, NUMPY, seed=_FIRST)
 _add("numpy.random.", "set_state", Kind.SEED, NUMPY, seed=Argument(0, "state"))
 _add("tensorflow.random.", "set_seed", Kind.SEED, TENSORFLOW, seed=_FIRST)
 _add("keras.utils.", "set_random_seed", Kind.SEED, *STREAMS, seed=_FIRST)
-_add("twinrun.", "pin pinned controls.pin.pin controls.pin.pinned", Kind.SEED, *STREAMS, seed=_FIRST)
+_add("twinrun.", "pin pinned", Kind.SEED, *STREAMS, seed=_FIRST)
 _add("tensorflow.config.experimental.", "enable_op_determinism", Kind.DETERMINISM)
 
 # NumPy's functions, and the method of numpy.random.Generator in their place.
@@ -156,18 +154,12 @@ for _names, _class in _NUMPY_GENERATORS:
 _SEQUENCE = "numpy.random.SeedSequence"
 _add("", _SEQUENCE, Kind.GENERATOR, seed=Argument(0, "entropy"), makes=_SEQUENCE)
 _add("random.", "Random", Kind.GENERATOR, seed=Argument(0, "x"), makes="random.Random")
-_add(
-    "", "keras.random.SeedGenerator", Kind.GENERATOR, PYTHON, seed=_FIRST, makes="keras.random.SeedGenerator"
-)
-_TF_GENERATOR = "tensorflow.random.Generator"
-_add(f"{_TF_GENERATOR}.", "from_non_deterministic_state", Kind.GENERATOR, makes=_TF_GENERATOR)
-_add(
-    f"{_TF_GENERATOR}.",
-    "from_seed from_state from_key_counter",
-    Kind.GENERATOR,
-    seed=_FIRST,
-    makes=_TF_GENERATOR,
-)
+_SEEDS = "keras.random.SeedGenerator"
+_add("", _SEEDS, Kind.GENERATOR, PYTHON, seed=_FIRST, makes=_SEEDS)
+_GENERATOR = "tensorflow.random.Generator"
+_add(_GENERATOR, ".from_non_deterministic_state", Kind.GENERATOR, makes=_GENERATOR)
+_FROM = ".from_seed .from_state .from_key_counter"
+_add(_GENERATOR, _FROM, Kind.GENERATOR, seed=_FIRST, makes=_GENERATOR)
 
 _ON, _OFF = Switch(None, True), Switch(None, False)
 _DATASET, _EXPERIMENTAL = "tensorflow.data.Dataset.", "tensorflow.data.experimental."
@@ -179,16 +171,10 @@ _add(_DATASET, "list_files", Kind.SHUFFLE, TENSORFLOW, seed=Argument(2), switch=
 _add(_DATASET, "sample_from_datasets", Kind.SHUFFLE, TENSORFLOW, seed=Argument(2))
 _add(_DATASET, "random", Kind.SHUFFLE, TENSORFLOW, seed=Argument(0))
 _add(_EXPERIMENTAL, "shuffle_and_repeat", Kind.SHUFFLE, TENSORFLOW, seed=Argument(2))
-_add(
-    _EXPERIMENTAL,
-    "make_csv_dataset",
-    Kind.SHUFFLE,
-    TENSORFLOW,
-    seed=Argument(None, "shuffle_seed"),
-    switch=_ON,
-)
-for _name in ("image", "text", "audio"):
-    _add("keras.utils.", f"{_name}_dataset_from_directory", Kind.SHUFFLE, NUMPY, seed=_KEYWORD, switch=_ON)
+_SHUFFLE_SEED = Argument(None, "shuffle_seed")
+_add(_EXPERIMENTAL, "make_csv_dataset", Kind.SHUFFLE, TENSORFLOW, seed=_SHUFFLE_SEED, switch=_ON)
+_FROM_FILES = "image_dataset_from_directory text_dataset_from_directory audio_dataset_from_directory"
+_add("keras.utils.", _FROM_FILES, Kind.SHUFFLE, NUMPY, seed=_KEYWORD, switch=_ON)
 _add("keras.utils.", "timeseries_dataset_from_array", Kind.SHUFFLE, NUMPY, seed=_KEYWORD, switch=_OFF)
 _add("keras.utils.", "split_dataset", Kind.SHUFFLE, PYTHON, seed=_KEYWORD, switch=Switch(3, False))
 _IMAGES = "keras.preprocessing.image.ImageDataGenerator."
@@ -208,9 +194,8 @@ _add(_DATASET, "padded_batch ragged_batch", Kind.DATASET)
 _add(_DATASET, "from_tensor_slices from_tensors load", Kind.DATASET)
 _add("tensorflow.data.", "TFRecordDataset TextLineDataset FixedLengthRecordDataset", Kind.DATASET)
 _add(_EXPERIMENTAL, "CsvDataset", Kind.DATASET)
-_add(
-    "tensorflow.", "py_function numpy_function compat.v1.py_func data.Dataset.from_generator", Kind.HOST_CALL
-)
+_add("tensorflow.", "py_function numpy_function compat.v1.py_func", Kind.HOST_CALL)
+_add(_DATASET, "from_generator", Kind.HOST_CALL)
 _add("keras.utils.", "PyDataset Sequence", Kind.LOADER)
 
 _add("", "os.listdir glob.glob", Kind.LISTING, returns_list=True)
@@ -230,9 +215,8 @@ _add("builtins.", "len min max any all", Kind.REDUCE)
 _add("collections.", "Counter", Kind.REDUCE)
 _add("builtins.", "sum", Kind.SUM)
 _add("builtins.", "list tuple iter enumerate zip map filter reversed next", Kind.ITERATE)
-_add(
-    "*.", "join extend fromkeys array asarray fromiter constant from_tensor_slices StringLookup", Kind.ITERATE
-)
+_add("*.", "join extend fromkeys array asarray fromiter constant", Kind.ITERATE)
+_add("*.", "from_tensor_slices StringLookup", Kind.ITERATE)
 
 _add("*.", "fit fit_generator train_on_batch partial_fit", Kind.TRAIN)
 _add("*.", "apply_gradients apply minimize set_weights assign assign_add assign_sub", Kind.UPDATE)
@@ -299,17 +283,9 @@ _DRAWS_OF_MODULE = {
     "tensorflow.random": _TENSORFLOW_DRAW,
     "keras.random": _KERAS_DRAW,
 }
-_NOT_DRAWS = frozenset(
-    {
-        "getstate",
-        "get_state",
-        "get_bit_generator",
-        "set_bit_generator",
-        "create_rng_state",
-        "fold_in",
-        "split",
-    }
-    | {"index_shuffle", "get_global_generator", "set_global_generator"}
+_NOT_DRAWS = _words(
+    "getstate get_state get_bit_generator set_bit_generator create_rng_state fold_in split index_shuffle"
+    " get_global_generator set_global_generator"
 )
 _BY_PREFIX = {
     "secrets.": Known(Kind.ENTROPY),
@@ -354,18 +330,14 @@ def names_of(*kinds: Kind) -> frozenset[str]:
     return frozenset(name for name, each in TABLE.items() if each.kind in kinds)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 DRAW_METHODS = _words(f"{_SAME_METHOD} {_PYTHON_DRAWS} random_sample rand randn integers permuted")
+# Methods that draw from a generator object of Python or NumPy, without those that others have too.
 DRAW_METHODS -= {"f", "power", "bytes"}
-"""Methods that draw from a generator object of Python or NumPy, without those that others have too."""
 SET_METHODS = _words("union intersection difference symmetric_difference")
+# What functions and methods that sort are called, whichever library they come from.
 SORTS = _words("sort sorted natsorted os_sorted sort_values sort_index lexsort")
-"""What functions and methods that sort are called, whichever library they come from."""
+# The same for functions of NumPy and TensorFlow whose result does not depend on the order.
 REDUCES = _words("unique sum mean std var max min median prod bincount count_nonzero any all")
-"""The same for functions of NumPy and TensorFlow whose result does not depend on the order."""
 SEEDS_EVERYTHING = _words(
     "seed_everything set_seed set_seeds set_all_seeds seed_all set_random_seed fix_seed set_global_seed"
     " set_determinism set_random_seeds make_deterministic fix_seeds setup_seed fix_random_seed seed_everywhere"
@@ -375,68 +347,61 @@ SEEDS_EVERYTHING = _words(
 
 # -- names --------------------------------------------------------------------------------------------
 
-# Longest first. The right-hand side is the spelling that the table uses.
-_SAME = {
-    "tensorflow.keras.layers.experimental.preprocessing.": "keras.layers.",
-    "keras.layers.experimental.preprocessing.": "keras.layers.",
-    "keras.layers.experimental.": "keras.layers.",
-    "tensorflow.python.keras.": "keras.",
-    "tensorflow.compat.v2.": "tensorflow.",
-    "tensorflow._api.v2.": "tensorflow.",
-    "tensorflow.compat.v1.keras.": "keras.",
-    "tensorflow.keras.": "keras.",
-    "tf_keras.": "keras.",
-    "keras.api.": "keras.",
-    "keras._tf_keras.keras.": "keras.",
-    "keras.preprocessing.image.image_dataset_from_directory": "keras.utils.image_dataset_from_directory",
-    "keras.preprocessing.image_dataset_from_directory": "keras.utils.image_dataset_from_directory",
-    "keras.preprocessing.text_dataset_from_directory": "keras.utils.text_dataset_from_directory",
-    "keras.preprocessing.timeseries_dataset_from_array": "keras.utils.timeseries_dataset_from_array",
-    "keras.src.legacy.preprocessing.image.": "keras.preprocessing.image.",
-    "keras.engine.": "keras.",
-    "keras.models.Sequential": "keras.Sequential",
-    "keras.models.Model": "keras.Model",
-    "keras.layers.Layer": "keras.Layer",
-    "keras.layers.Input": "keras.Input",
-    "keras.utils.Sequence": "keras.utils.PyDataset",
-    "keras.experimental.": "keras.",
-    "tensorflow.initializers.": "keras.initializers.",
-    "tensorflow.optimizers.": "keras.optimizers.",
-    "tensorflow.data.experimental.AUTOTUNE": "tensorflow.data.AUTOTUNE",
-    "tensorflow.data.experimental.sample_from_datasets": "tensorflow.data.Dataset.sample_from_datasets",
-    "tensorflow.data.experimental.choose_from_datasets": "tensorflow.data.Dataset.choose_from_datasets",
-    "tensorflow.data.experimental.RandomDataset": "tensorflow.data.Dataset.random",
-    "tensorflow.distribute.experimental.": "tensorflow.distribute.",
-    "tensorflow.compat.v1.data.": "tensorflow.data.",
-    "tensorflow.compat.v1.set_random_seed": "tensorflow.random.set_seed",
-    "tensorflow.compat.v1.random.set_random_seed": "tensorflow.random.set_seed",
-    "tensorflow.set_random_seed": "tensorflow.random.set_seed",
-    "tensorflow.random.set_random_seed": "tensorflow.random.set_seed",
-    "tensorflow.compat.v1.random_shuffle": "tensorflow.random.shuffle",
-    "tensorflow.compat.v1.random_uniform": "tensorflow.random.uniform",
-    "tensorflow.compat.v1.random_normal": "tensorflow.random.normal",
-    "tensorflow.compat.v1.truncated_normal": "tensorflow.random.truncated_normal",
-    "tensorflow.compat.v1.random.": "tensorflow.random.",
-    "tensorflow.random.experimental.": "tensorflow.random.",
-    "tensorflow.gfile.": "tensorflow.io.gfile.",
-    "tensorflow.compat.v1.gfile.": "tensorflow.io.gfile.",
-    "numpy.random.mtrand.": "numpy.random.",
+# The spelling that the table uses, and the others that there are.
+_SPELLINGS = {
+    "keras.layers.": (
+        "tensorflow.keras.layers.experimental.preprocessing. keras.layers.experimental.preprocessing."
+        " keras.layers.experimental."
+    ),
+    "keras.": (
+        "tensorflow.python.keras. tensorflow.compat.v1.keras. tensorflow.keras. tf_keras. keras.api."
+        " keras._tf_keras.keras. keras.engine. keras.experimental."
+    ),
+    "tensorflow.": "tensorflow.compat.v2. tensorflow._api.v2.",
+    "keras.utils.image_dataset_from_directory": (
+        "keras.preprocessing.image.image_dataset_from_directory"
+        " keras.preprocessing.image_dataset_from_directory"
+    ),
+    "keras.utils.text_dataset_from_directory": "keras.preprocessing.text_dataset_from_directory",
+    "keras.utils.timeseries_dataset_from_array": "keras.preprocessing.timeseries_dataset_from_array",
+    "keras.preprocessing.image.": "keras.src.legacy.preprocessing.image.",
+    "keras.Sequential": "keras.models.Sequential",
+    "keras.Model": "keras.models.Model",
+    "keras.Layer": "keras.layers.Layer",
+    "keras.Input": "keras.layers.Input",
+    "keras.utils.PyDataset": "keras.utils.Sequence",
+    "keras.initializers.": "tensorflow.initializers.",
+    "keras.optimizers.": "tensorflow.optimizers.",
+    "tensorflow.data.AUTOTUNE": "tensorflow.data.experimental.AUTOTUNE",
+    "tensorflow.data.Dataset.sample_from_datasets": "tensorflow.data.experimental.sample_from_datasets",
+    "tensorflow.data.Dataset.choose_from_datasets": "tensorflow.data.experimental.choose_from_datasets",
+    "tensorflow.data.Dataset.random": "tensorflow.data.experimental.RandomDataset",
+    "tensorflow.distribute.": "tensorflow.distribute.experimental.",
+    "tensorflow.data.": "tensorflow.compat.v1.data.",
+    "tensorflow.random.set_seed": (
+        "tensorflow.compat.v1.set_random_seed tensorflow.compat.v1.random.set_random_seed"
+        " tensorflow.set_random_seed tensorflow.random.set_random_seed"
+    ),
+    "tensorflow.random.shuffle": "tensorflow.compat.v1.random_shuffle",
+    "tensorflow.random.uniform": "tensorflow.compat.v1.random_uniform",
+    "tensorflow.random.normal": "tensorflow.compat.v1.random_normal",
+    "tensorflow.random.truncated_normal": "tensorflow.compat.v1.truncated_normal",
+    "tensorflow.random.": "tensorflow.compat.v1.random. tensorflow.random.experimental.",
+    "tensorflow.io.gfile.": "tensorflow.gfile. tensorflow.compat.v1.gfile.",
+    "numpy.random.": "numpy.random.mtrand.",
 }
+_SAME = {old: new for new, spellings in _SPELLINGS.items() for old in spellings.split()}
+_LONGEST_FIRST = sorted(_SAME, key=len, reverse=True)
 
 
 @lru_cache(maxsize=20_000)
 def canonical(path: str) -> str:
     """The one spelling of a dotted name that has several."""
     for _ in range(4):  # a spelling may need several steps: compat.v2, then keras
-        for old, new in _SAME.items():
-            if path.startswith(old):
-                path = new + path[len(old) :]
-                break
-            if path + "." == old:
-                path = new.rstrip(".")
-                break
-        else:
+        old = next((old for old in _LONGEST_FIRST if f"{path}.".startswith(old)), None)
+        if old is None:
             return path
+        path = f"{_SAME[old]}{path[len(old) :]}".rstrip(".")
     return path
 
 

@@ -1,15 +1,13 @@
-"""A data audit as a table of stages and a list of findings: text, and HTML for a notebook."""
+"""The audit of one input: its stages and findings, as text and, for a notebook, as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from twinrun.findings.finding import Finding
 from twinrun.pipelines.build_sites import shown_file
-
-if TYPE_CHECKING:
-    from twinrun.pipelines.pipeline_stages import Stage, Stages
+from twinrun.pipelines.pipeline_stages import Stage, Stages
 
 _HEADS = ("stage", "", "order", "randomness", "built at")
 _SHOWN = """
@@ -29,16 +27,44 @@ _HTML = """\
 {%- if one.fix %}<br>fix: {{ one.fix }}{% endif %}</li>{% endfor %}</ul></div>"""
 
 
-def as_text(subject: str, stages: Stages, findings: tuple[Finding, ...]) -> str:
-    count = f"{len(stages)} stage{'s' * (len(stages) > 1)}, " if stages else ""
-    lines = [f"{subject}: {count}{_count(findings)}"]
-    rows = [_HEADS, *map(_cells, stages)]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)] + [0]
-    for row, notes in zip(rows, [(), *(stage.notes for stage in stages)], strict=True):
-        if stages:
-            lines.append("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)))
-        lines += [f"      · {note}" for note in notes]
-    return "\n".join(line.rstrip() for line in (*lines, *finding_lines(findings, with_evidence=True)))
+@dataclass(frozen=True)
+class DataAudit:
+    """What was found in one input: its stages, sources first, and findings. `str()` gives a table."""
+
+    stages: Stages
+    findings: tuple[Finding, ...]
+    subject: str = "dataset"
+
+    def __str__(self) -> str:
+        count = f"{len(self.stages)} stage{'s' * (len(self.stages) > 1)}, " if self.stages else ""
+        lines = [f"{self.subject}: {count}{self._count}"]
+        rows = [_HEADS, *map(_cells, self.stages)]
+        widths = [max(len(row[column]) for row in rows) for column in range(4)] + [0]
+        for row, notes in zip(rows, [(), *(stage.notes for stage in self.stages)], strict=True):
+            if self.stages:
+                cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+                lines.append("  " + "  ".join(cells))
+            lines += [f"      · {note}" for note in notes]
+        lines += finding_lines(self.findings, with_evidence=True)
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        from jinja2 import Template
+
+        html: str = Template(_HTML, autoescape=True).render(
+            subject=self.subject,
+            count=self._count,
+            heads=_HEADS,
+            stages=[(_cells(stage), stage.notes) for stage in self.stages],
+            findings=self.findings,
+            colours=_COLOURS,
+            shown_file=shown_file,
+        )
+        return html
+
+    @property
+    def _count(self) -> str:
+        return f"{len(self.findings) or 'no'} finding{'s' * (len(self.findings) != 1)}"
 
 
 def finding_lines(findings: Iterable[Finding], *, with_evidence: bool = False) -> list[str]:
@@ -49,25 +75,6 @@ def finding_lines(findings: Iterable[Finding], *, with_evidence: bool = False) -
         lines += [f"      {text}" for text in one.evidence if with_evidence]
         lines += [f"  fix: {one.fix}"] if one.fix else []
     return lines
-
-
-def as_html(subject: str, stages: Stages, findings: tuple[Finding, ...]) -> str:
-    from jinja2 import Template
-
-    html: str = Template(_HTML, autoescape=True).render(
-        subject=subject,
-        count=_count(findings),
-        heads=_HEADS,
-        stages=[(_cells(stage), stage.notes) for stage in stages],
-        findings=findings,
-        colours=_COLOURS,
-        shown_file=shown_file,
-    )
-    return html
-
-
-def _count(findings: tuple[Finding, ...]) -> str:
-    return {0: "no findings", 1: "1 finding"}.get(len(findings), f"{len(findings)} findings")
 
 
 def _cells(stage: Stage) -> tuple[str, ...]:

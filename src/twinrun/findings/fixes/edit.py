@@ -11,10 +11,9 @@ import libcst as cst
 from libcst.helpers import parse_template_expression
 
 from twinrun.findings.fixes.module import Block, Function, Module, Unsure, require
-from twinrun.knowledge import Argument
+from twinrun.knowledge.functions import Argument
 
-SEED = 42
-"""The seed that fixes write where the program has none."""
+SEED = 42  # the seed that fixes write where the program has none
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,7 @@ _NO_SPACE, _SPACE = cst.SimpleWhitespace(""), cst.SimpleWhitespace(" ")
 class Draft:
     """What one fixer proposes. `safe`: it can change nothing but randomness and order."""
 
-    changes: Changes
-    """None of them: there is nothing to fix."""
+    changes: Changes  # none of them: there is nothing to fix
     note: str
     safe: bool
 

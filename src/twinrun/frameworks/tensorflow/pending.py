@@ -1,0 +1,101 @@
+"""What was seen since the last update, on the way to the next: elements, losses, probes."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from twinrun.frameworks.tensorflow.tensors import Named, block, block_of, folded, size_of_block
+from twinrun.twin.recorder import Block, Recorder
+
+_KEPT_ELEMENTS = 10_000  # beyond this many, one digest stands for all the rest
+_KEPT_BYTES = 256 << 20  # beyond this, only digests are kept, and no values
+
+
+@dataclass(frozen=True)
+class Drawn(Block):
+    """An element of a dataset, and where it was drawn from."""
+
+    iterator: weakref.ref[Any] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Drawn in a loop that has ended since: a look at the data, or a validation. The loop that trains goes on."""
+        return self.iterator is not None and self.iterator() is None
+
+
+class Pending:
+    def __init__(self, recorder: Recorder) -> None:
+        self.blocks: list[Block] = []
+        self._recorder = recorder
+        self._in_graph: list[
+            tuple[int, Block]
+        ] = []  # seen inside a training call, with its place in the graph
+        self._kept_bytes = 0
+        self._marked = 0
+
+    def add(self, one: Block | None) -> None:
+        if one is not None:
+            self.blocks.append(one)
+
+    def add_in_graph(self, slot: int, one: Block) -> None:
+        self._in_graph.append((slot, one))
+
+    def add_element(self, element: Any, iterator: Any) -> None:
+        """An element was drawn eagerly. A program may draw very many before it trains, or never train: all are
+        compared, but not all are kept."""
+        drawn = block("batch", element)
+        if drawn is None:
+            return
+        if len(self.blocks) >= _KEPT_ELEMENTS:
+            self.blocks[-1] = folded(self.blocks[-1], drawn)
+            return
+        if not self.blocks:
+            self._kept_bytes = 0
+        self._kept_bytes += size_of_block(drawn)
+        read = drawn.read if self._kept_bytes < _KEPT_BYTES else None
+        self.blocks.append(
+            Drawn(drawn.phase, drawn.names, drawn.digests, read, drawn.values, weakref.ref(iterator))
+        )
+
+    def take_probes(self) -> list[Block]:
+        """What probes inside a graph have seen since this was last asked."""
+        found = [one for _, one in self._in_graph if one.phase == "probe"]
+        self._in_graph = [pair for pair in self._in_graph if pair[1].phase != "probe"]
+        return found
+
+    def end_call(self) -> None:
+        """Of a call that trained nothing: what it drew is no batch, but its probes count."""
+        self.blocks += self.take_probes()
+        self._in_graph.clear()
+
+    def keep(self, wanted: Callable[[Block], bool]) -> None:
+        self.blocks = [one for one in self.blocks if wanted(one)]
+
+    def mark(self) -> None:
+        """What is pending now belongs to a manual update that is expected."""
+        self._marked = len(self.blocks)
+
+    def flush_marked(self) -> None:
+        later = self.blocks[self._marked :]
+        del self.blocks[self._marked :]
+        self.flush()
+        self.blocks = later
+
+    def flush(self, inputs: Iterable[Named] = ()) -> None:
+        """What is pending belongs to the update that was just made. Where the training call was given tensors, or drew
+        some itself, those are its batch, and what was iterated elsewhere (validation, a look at the data) is not."""
+        given = block_of("batch", inputs)
+        elsewhere = given is not None or bool(self._in_graph)
+        for one in self.blocks:
+            over = isinstance(one, Drawn) and one.is_over
+            if one.phase != "batch" or not (elsewhere or over):
+                self._recorder.add(one)
+        # Replicas draw at the same time: the place in the graph gives them an order, their arrival does not.
+        for _, one in sorted(self._in_graph, key=lambda drawn: drawn[0]):
+            self._recorder.add(one)
+        if given is not None:
+            self._recorder.add(given)
+        self.blocks, self._in_graph, self._marked = [], [], 0

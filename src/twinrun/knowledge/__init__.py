@@ -1,0 +1,1 @@
+"""What is known about Python and about functions of other libraries, for whoever reads source."""
