@@ -208,7 +208,7 @@ def _result(
         first_bit_difference=judgement.bits,
         environment=environment.as_json(),
         recordings=(run.recording,) if run.recording else (),
-        baseline=BaselineDetails(name, action, environment.name, store.location, file=file, history=history),
+        baseline=BaselineDetails(name, action, environment.name, store.location, file, history=history),
     )
 
 

@@ -25,6 +25,8 @@ _MEANING = {
     "metric": "metrics",
     "final": "weights at the end",
 }
+# A control as the page shows it, where a saved result leaves out some of it.
+_CONTROL = {**dict.fromkeys(("state", "set_by", "place", "ok", "protects", "why_not", "how")), "used": True}
 
 
 def as_html(result: CheckResult) -> str:
@@ -42,40 +44,14 @@ def as_html(result: CheckResult) -> str:
         excerpt=excerpt,
         controls=_controls(result.controls),
         environment=result.environment,
-        summary=_summary(result),
         version=__version__,
     )
 
 
-def _summary(result: CheckResult) -> dict[str, str]:
-    seconds = result.timing.get("seconds")
-    rows = {
-        "contract": result.contract,
-        "runs": str(result.runs),
-        "steps compared": f"{result.steps_compared:,}",
-        "varied": ", ".join(result.varied),
-        "reason": result.reason_kind or "",
-        "took": "" if seconds is None else f"{seconds:.1f} s",
-        "environment": str(result.environment.get("name") or ""),
-    }
-    return {name: value for name, value in rows.items() if value}
-
-
 def _controls(controls: dict[str, Any]) -> list[dict[str, Any]]:
-    """Those that the program uses, in the fields that the page has for them; those that do not hold come first."""
-    entries = {
-        name: entry if isinstance(entry, dict) else {"state": entry} for name, entry in controls.items()
-    }
+    """Those that the program uses; those that do not hold come first."""
     rows = [
-        {
-            "name": name,
-            "state": entry.get("state"),
-            "by": " at ".join(str(entry[part]) for part in ("set_by", "place") if entry.get(part)),
-            "ok": bool(entry.get("ok")),
-            "remark": str(entry.get("protects" if entry.get("ok") else "why_not") or ""),
-            "how": "" if entry.get("ok") else str(entry.get("how") or ""),
-        }
-        for name, entry in entries.items()
-        if entry.get("used", True)
+        {**_CONTROL, **(entry if isinstance(entry, dict) else {"state": entry}), "name": name}
+        for name, entry in controls.items()
     ]
-    return sorted(rows, key=lambda row: bool(row["ok"]))
+    return sorted((row for row in rows if row["used"]), key=lambda row: bool(row["ok"]))
