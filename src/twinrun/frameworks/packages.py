@@ -23,21 +23,14 @@ class Package:
         reason: str,
         *needed_for: Need,
         everywhere: bool = False,
-        optional: bool = False,
         entrance: str = "",
+        optional: bool = False,
     ) -> Point:
         """`place` and `entrance` as in `Point`, without what all places of the package start with."""
-        return Point(
-            f"{self.below}.{place}",
-            wrap,
-            reason,
-            needed_for or ("cause",),
-            self.tested_on,
-            after=self.name,
-            everywhere=self.name if everywhere else "",
-            entrance=f"{self.below}.{entrance}" if entrance else "",
-            optional=optional,
-        )
+        place, entrance = f"{self.below}.{place}", f"{self.below}.{entrance}" if entrance else ""
+        package = self.name if everywhere else ""
+        needs = needed_for or ("cause",)
+        return Point(place, wrap, reason, needs, self.tested_on, self.name, package, entrance, optional)
 
     def points(
         self, place: str, names: Iterable[str], wrap: Wrap, reason: str, *needed_for: Need, **more: Any

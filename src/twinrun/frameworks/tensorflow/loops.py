@@ -50,7 +50,10 @@ def keep_element(element: Any) -> bool:
 def _elements() -> list[Any]:
     """Elements drawn, symbolically, in the loop body that is being traced, until the callback takes them. Kept by the
     body's graph: they belong to it and die with it."""
-    found: list[Any] = ops.get_default_graph().__dict__.setdefault("_twinrun_elements", [])
+    graph = ops.get_default_graph()
+    if not hasattr(graph, "_twinrun_elements"):
+        graph._twinrun_elements = []
+    found: list[Any] = graph._twinrun_elements
     return found
 
 

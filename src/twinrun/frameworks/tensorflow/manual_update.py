@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from twinrun.frameworks.tensorflow.reading import read, tf_variable
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
+
+from twinrun.frameworks.tensorflow.reading import read
 from twinrun.recording.digest import digest_array
 
 
@@ -50,7 +52,7 @@ class ManualUpdates:
         known = self._known.get(address)
         if known is not None and known[0]() is given:
             return known[1]
-        inside = tf_variable(given)
+        inside = _tf_variable(given)
         if inside is None:  # nothing that could be read, or not yet
             return None
         target = Target(weakref.ref(inside))
@@ -96,3 +98,14 @@ class ManualUpdates:
         for one in found:
             self.expected.pop(one, None)
         return found
+
+
+def _tf_variable(variable: Any) -> Any:
+    """The tf.Variable inside a variable of Keras, of mixed precision, or of several replicas. None where there is none,
+    or none yet."""
+    for _ in range(4):
+        if variable is None or isinstance(variable, BaseResourceVariable):
+            return variable
+        inside = getattr(variable, "__dict__", {})
+        variable = inside.get("_value", inside.get("_variable", inside.get("_primary")))
+    return None

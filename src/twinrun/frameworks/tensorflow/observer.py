@@ -174,7 +174,14 @@ class Observer:
 
     # gradients
 
-    def on_gradients(self, tape: Any, target: Any, sources: Any, *_: Any, **__: Any) -> None:
+    def gradient(
+        self, original: Callable[..., Any], tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        with self.guard:
+            self._on_gradients(target, sources)
+        return original(tape, target, sources, *args, **kwargs)
+
+    def _on_gradients(self, target: Any, sources: Any) -> None:
         """A tape is asked for gradients. Eagerly, its target is the loss; without an optimizer, its sources may be about
         to be updated manually."""
         trained = [source for source in flat(sources) if hasattr(source, "handle")]

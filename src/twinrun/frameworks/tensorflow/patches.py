@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from twinrun.frameworks.packages import tf_point
-from twinrun.frameworks.tensorflow.points import after, around, before
+from twinrun.frameworks.tensorflow.points import after, around
 from twinrun.protocol.point import Point, Wrap
 
 
@@ -22,7 +22,7 @@ POINTS = (
         "every variable is made here: weights, optimizer slots, states of generators", "verdict",
     ),
     tf_point(
-        "eager.backprop:GradientTape.gradient", before(lambda it: it.on_gradients),
+        "eager.backprop:GradientTape.gradient", around(lambda it: it.gradient),
         "the target is the loss of an eager step; without an optimizer, gradients announce a manual update", "verdict",
     ),
     tf_point(

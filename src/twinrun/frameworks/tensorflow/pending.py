@@ -30,9 +30,8 @@ class Pending:
     def __init__(self, recorder: Recorder) -> None:
         self.blocks: list[Block] = []
         self._recorder = recorder
-        self._in_graph: list[
-            tuple[int, Block]
-        ] = []  # seen inside a training call, with its place in the graph
+        # Seen inside a training call, each with its place in the graph.
+        self._in_graph: list[tuple[int, Block]] = []
         self._kept_bytes = 0
         self._marked = 0
 

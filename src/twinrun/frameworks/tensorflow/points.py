@@ -57,22 +57,6 @@ def around(handler: Handler) -> Wrap:
     return wrap
 
 
-def before(handler: Handler) -> Wrap:
-    """The handler is called with the arguments, before the original."""
-
-    def bound(observer: Observer) -> Function:
-        guard, handle = observer.guard, handler(observer)
-
-        def call(original: Function, *args: Any, **kwargs: Any) -> Any:
-            with guard:
-                handle(*args, **kwargs)
-            return original(*args, **kwargs)
-
-        return call
-
-    return around(bound)
-
-
 def after(handler: Handler) -> Wrap:
     """The handler is called with the result and the arguments, after the original."""
 

@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context
-from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from twinrun.frameworks.tensorflow.tensors import OPAQUE, EagerTensor
 
@@ -75,14 +74,3 @@ def size_of(variable: Any) -> int:
         return int(variable.shape.num_elements() or 0) * int(variable.dtype.size)
     except (TypeError, ValueError, AttributeError):
         return 0
-
-
-def tf_variable(variable: Any) -> Any:
-    """The tf.Variable inside a variable of Keras, of mixed precision, or of several replicas. None where there is none,
-    or none yet."""
-    for _ in range(4):
-        if variable is None or isinstance(variable, BaseResourceVariable):
-            return variable
-        inside = getattr(variable, "__dict__", {})
-        variable = inside.get("_value", inside.get("_variable", inside.get("_primary")))
-    return None

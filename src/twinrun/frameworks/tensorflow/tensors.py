@@ -18,6 +18,7 @@ EagerTensor = ops.EagerTensor
 # Types without bits to compare, by number: a tensor's type object is slower to get than its memory.
 OPAQUE = (tf.variant.as_datatype_enum, tf.resource.as_datatype_enum)
 Named = tuple[str, Any]
+_PARTS = {"sparse": ("indices", "values", "dense_shape"), "slices": ("values", "indices")}
 _REST = " and all that follow"
 _POSITIONS = ("x", "y", "sample_weight")  # what Keras calls the members of a batch
 
@@ -41,12 +42,9 @@ def leaves(structure: Any, name: str = "") -> Iterator[Named]:
         yield _join(name or "x", "values"), structure.flat_values
         for depth, splits in enumerate(structure.nested_row_splits):
             yield _join(name or "x", f"row_splits_{depth}"), splits
-    elif form == "sparse":
-        for part in ("indices", "values", "dense_shape"):
+    elif form in _PARTS:
+        for part in _PARTS[form]:
             yield _join(name or "x", part), getattr(structure, part)
-    elif form == "slices":
-        yield _join(name or "x", "values"), structure.values
-        yield _join(name or "x", "indices"), structure.indices
 
 
 @lru_cache(maxsize=1024)

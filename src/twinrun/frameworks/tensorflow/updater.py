@@ -6,7 +6,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
-from twinrun.frameworks.tensorflow.reading import Together, read, tf_variable
+from twinrun.frameworks.tensorflow.reading import Together, read
 
 Given = tuple[Any, Any, Any]  # a tf.function, and the positional and named arguments of a call of it
 
@@ -22,7 +22,7 @@ class Updater:
 
     def iterations(self) -> Any:
         """The tf.Variable that counts its updates."""
-        return tf_variable(self._count_of())
+        return _tf_variable(self._count_of())
 
     def _count_of(self) -> Any:
         optimizer = self._optimizer()
@@ -30,7 +30,7 @@ class Updater:
         if own is None:  # old optimizers would create it when asked
             return None
         shown = getattr(optimizer, "iterations", None)
-        if own is not self and tf_variable(shown) is None:
+        if own is not self and not hasattr(_tf_variable(shown), "_handle"):
             return own  # where gradients are accumulated, what Keras shows is worked out from it
         return shown
 
@@ -45,13 +45,17 @@ class Updater:
     def _value(self) -> Any:
         counter = self._count_of()
         if self._counter is None or self._counter[0] is not counter:  # Keras is slow to unwrap its variables
-            variable = tf_variable(counter)
-            if variable is None:
+            variable = _tf_variable(counter)
+            if not hasattr(variable, "_handle"):
                 return None
             together = Together([variable._handle], [variable._dtype.as_datatype_enum])
             self._counter = (counter, variable, together)
         found = self._counter[2].read()
         return found[0] if found is not None else read(self._counter[1])
+
+
+def _tf_variable(variable: Any) -> Any:
+    return variable if hasattr(variable, "_handle") else getattr(variable, "value", variable)
 
 
 @dataclass

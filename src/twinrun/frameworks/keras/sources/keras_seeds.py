@@ -279,12 +279,16 @@ class KerasSeeds(StreamSource):
         drew: list[tuple[type, Callable[[Any], bool]]] = []
         layers: list[type] = []
         if "keras" in sys.modules:
-            drew.append((_random_initializers.RandomInitializer, lambda thing: thing._init_seed is None))
-            drew.append((keras.random.SeedGenerator, lambda thing: thing._initial_seed is None))
+            initializer = _random_initializers.RandomInitializer
+            drew.append((initializer, lambda thing: getattr(thing, "_init_seed", 0) is None))
+            drew.append(
+                (keras.random.SeedGenerator, lambda thing: getattr(thing, "_initial_seed", 0) is None)
+            )
             layers.append(keras.layers.Layer)
         if "tf_keras" in sys.modules:
+            # It gets its generator when it is built.
             drew.append(
-                (_backend.RandomGenerator, lambda thing: thing._built and thing._generator is not None)
+                (_backend.RandomGenerator, lambda thing: getattr(thing, "_generator", None) is not None)
             )
             layers.append(tf_keras.layers.Layer)
         everything = gc.get_objects() if layers else []
@@ -292,18 +296,10 @@ class KerasSeeds(StreamSource):
             id(thing)
             for thing in everything
             for kind, test in drew
-            if isinstance(thing, kind) and _safely(test, thing)
+            if isinstance(thing, kind) and test(thing)
         }
         return sorted(
             f"layer {_name_of(layer)} ({type(layer).__name__})"
             for layer in everything
-            if isinstance(layer, tuple(layers))
-            and any(id(value) in unseeded for value in vars(layer).values())
+            if isinstance(layer, tuple(layers)) and not unseeded.isdisjoint(map(id, vars(layer).values()))
         )
-
-
-def _safely(test: Callable[[Any], bool], thing: Any) -> bool:
-    try:
-        return test(thing)
-    except Exception:
-        return False

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from twinrun.frameworks.packages import tf_point
-from twinrun.protocol.point import Point, Wrap
+from twinrun.protocol.point import Wrap
 from twinrun.protocol.source import Source
 from twinrun.twin.callers import caller
 
@@ -77,8 +77,8 @@ def _files_among(structure: Any) -> list[Any]:
     return found
 
 
-def _point(place: str, names: Names, reason: str, *, of_result: bool = False) -> Point:
-    return tf_point(place, _records(names, of_result=of_result), reason)
+_NAMED, _FOUND = _records(_texts), _records(_texts, of_result=True)
+_SLICED = _records(_files_among)
 
 
 class TfFiles(Source):
@@ -86,14 +86,14 @@ class TfFiles(Source):
     codes = ("TW304",)
     points = (
         # Below tf.io.gfile, checkpoints' state files, and all of TensorFlow's own Python.
-        _point("lib.io._pywrap_file_io:FileExists", _texts, "files looked for through tf.io.gfile"),
-        _point("lib.io._pywrap_file_io:BufferedInputStream", _texts, "files read through tf.io.gfile"),
-        _point("lib.io._pywrap_file_io:GetMatchingFiles", _texts, "files found by a pattern", of_result=True),
-        _point("training.py_checkpoint_reader:NewCheckpointReader", _of_checkpoint, "checkpoints read"),
-        _point("data.ops.readers:_create_or_validate_filenames_dataset", _texts, "files of a dataset"),
-        _point("ops.gen_io_ops:read_file", _texts, "files read by an op"),
-        _point("ops.gen_io_ops:matching_files", _texts, "files found by an op", of_result=True),
-        _point(
-            "data.ops.dataset_ops:DatasetV2.from_tensor_slices", _files_among, "names that become a dataset"
+        tf_point("lib.io._pywrap_file_io:FileExists", _NAMED, "files looked for through tf.io.gfile"),
+        tf_point("lib.io._pywrap_file_io:BufferedInputStream", _NAMED, "files read through tf.io.gfile"),
+        tf_point("lib.io._pywrap_file_io:GetMatchingFiles", _FOUND, "files found by a pattern"),
+        tf_point(
+            "training.py_checkpoint_reader:NewCheckpointReader", _records(_of_checkpoint), "checkpoints read"
         ),
+        tf_point("data.ops.readers:_create_or_validate_filenames_dataset", _NAMED, "files of a dataset"),
+        tf_point("ops.gen_io_ops:read_file", _NAMED, "files read by an op"),
+        tf_point("ops.gen_io_ops:matching_files", _FOUND, "files found by an op"),
+        tf_point("data.ops.dataset_ops:DatasetV2.from_tensor_slices", _SLICED, "names that become a dataset"),
     )
