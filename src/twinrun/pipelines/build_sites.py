@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from twinrun.pipelines.lifted_graph import remember
-from twinrun.protocol.point import Point
+from twinrun.protocol.point import Point, replacement
 from twinrun.twin import callers
 from twinrun.twin.session import current
 
 TESTED_ON = "TensorFlow 2.18 to 2.21"
 GENERATED = "__autograph_generated_file"  # holds AutoGraph's copy of a function of the user's
 _SITE = "_twinrun_site"
-_WRAPPERS = {"__init__", "error_handler", "new_func", "noted", "op_dispatch_handler", "wrapper", "<lambda>"}
+_WRAPPERS = {"__init__", "error_handler", "new_func", "_noted", "op_dispatch_handler", "wrapper", "<lambda>"}
 _noting = False
 
 
@@ -61,17 +61,14 @@ def forget_sites() -> None:
     _noting = False
 
 
-def _noted(session: Any, original: Any) -> Any:
+@replacement
+def _noted(session: Any, original: Any, dataset: Any, variant_tensor: Any) -> None:
     """Reads the stack and sets one Python attribute; creates no op and takes no seed."""
-
-    def noted(self: Any, variant_tensor: Any) -> None:
-        original(self, variant_tensor)
-        if _noting:
-            with contextlib.suppress(Exception):  # then the line is not known; the program goes on
-                remember(self)
-                setattr(self, _SITE, calling_site())
-
-    return noted
+    original(dataset, variant_tensor)
+    if _noting:
+        with contextlib.suppress(Exception):  # then the line is not known; the program goes on
+            remember(dataset)
+            setattr(dataset, _SITE, calling_site())
 
 
 CONSTRUCTOR = Point(

@@ -17,7 +17,7 @@ OPS = {f"_{name}Dataset": f"{name}Dataset" for name in _SAME_NAME.split()} | {
     "_ParallelMapDataset": "ParallelMapDatasetV2",
     "_ShuffleDataset": "ShuffleDatasetV3",
 }
-# Sources are captured as they are, never written again. Their class says all there is to know.
+# Sources are captured as they are, never written again: their class is all that is needed.
 SOURCES = {f"_{name}Dataset": f"{name}Dataset" for name in _SOURCES_OF_SAME_NAME.split()} | {
     "CsvDatasetV2": "CSVDatasetV2",
     "MatchingFilesDataset": "MatchingFilesDataset",

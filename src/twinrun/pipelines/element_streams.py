@@ -20,9 +20,10 @@ import numpy as np
 import xxhash
 
 from twinrun.errors import TwinrunError
+from twinrun.pipelines.autograph import unconverted
 from twinrun.protocol.point import Point
 from twinrun.twin.patch_table import replace
-from twinrun.twin.session import Session, current
+from twinrun.twin.session import current
 
 
 class _Element:
@@ -125,12 +126,12 @@ def _redirect(module: ModuleType, name: str, path: str) -> None:
     """While this thread works on an element, what `path` leads to from there is called in place of a module's function."""
     of = operator.attrgetter(path)
 
-    def wrap(session: Session, original: Any) -> Any:
+    def wrap(session: Any, original: Any) -> Any:
         def redirected(*arguments: Any, **named: Any) -> Any:
             element = _working.element
             return (original if element is None else of(element))(*arguments, **named)
 
-        return redirected
+        return unconverted(redirected)
 
     point = Point(f"{module.__name__}:{name}", wrap, "an element draws from its own stream", ("pin",))
     _redirected[(module, name)], _ = replace(point, current())

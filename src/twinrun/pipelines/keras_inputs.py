@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import CellType, FunctionType, GeneratorType
 from typing import Any
 
@@ -30,6 +30,27 @@ _IMAGE_RANGES = """
 """
 
 
+@dataclass(frozen=True)
+class _Workers:
+    count: int = 1
+    processes: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.count} {'processes' if self.processes else 'threads'}"
+
+    @property
+    def race(self) -> bool:
+        return self.count > 1 or self.processes
+
+    def as_fields(self) -> dict[str, Any]:
+        """Of the stage whose code they run."""
+        attributes = {"workers": self.count, "use_multiprocessing": self.processes}
+        return {"attributes": attributes, "parallel": self.count > 1}
+
+
+_ONE = _Workers()
+
+
 def audit_keras_input(
     data: Any,
     *,
@@ -41,9 +62,12 @@ def audit_keras_input(
     if is_a(data, "PyDataset", "Sequence"):
         count = int(workers or getattr(data, "_workers", 1) or 1)
         processes = bool(use_multiprocessing or getattr(data, "_use_multiprocessing", False))
-        if is_a(data, "Iterator"):
-            return _image_iterator(data, count, processes)
-        return _loader(data, shuffle, count, processes)
+        all_workers = _Workers(count, processes)
+        return (
+            _image_iterator(data, all_workers)
+            if is_a(data, "Iterator")
+            else _loader(data, shuffle, all_workers)
+        )
     if isinstance(data, GeneratorType) or (callable(data) and not is_a(data, "Layer")):
         return _generator(data)
     if is_a(data, "Layer"):
@@ -65,15 +89,15 @@ def is_a(value: Any, *names: str, packages: tuple[str, ...] = ("keras", "tf_kera
 # -- loaders -------------------------------------------------------------------------------------------------
 
 
-def _loader(loader: Any, shuffle: bool | None, workers: int, processes: bool) -> DataAudit:
+def _loader(loader: Any, shuffle: bool | None, workers: _Workers) -> DataAudit:
     """A PyDataset or Sequence: its __getitem__ runs in as many workers as it has."""
     name, site = type(loader).__name__, callable_site(type(loader).__getitem__)
     draws = host_draws(loader.__getitem__)
     between = host_draws(loader.on_epoch_end) if hasattr(loader, "on_epoch_end") else ()
-    randomness, findings = _judged(f"{name}.__getitem__", draws, _STREAMS, workers, processes)
+    randomness, findings = _judged(f"{name}.__getitem__", draws, _STREAMS, workers)
     if between:  # one thread calls it, when an epoch is over
-        then, more = _judged(f"{name}.on_epoch_end", between, _STREAMS)
-        findings += [one for one in more if one.code not in {other.code for other in findings}]
+        then, others = _judged(f"{name}.on_epoch_end", between, _STREAMS)
+        findings += [one for one in others if one.code not in {other.code for other in findings}]
         randomness = worst([randomness, then])
     notes = []
     if shuffle is not False:
@@ -83,40 +107,36 @@ def _loader(loader: Any, shuffle: bool | None, workers: int, processes: bool) ->
     if not draws:
         notes.append("no draw was found in the code of __getitem__")
     functions = (FunctionFacts(host=(HostCall("__getitem__", site, draws),)),)
-    where = _in_workers(workers, processes)
-    stage = _stage(name, "PyDataset", randomness, notes, site=site, functions=functions, **where)
-    return DataAudit((stage,), tuple(findings), subject=f"{name}, {workers} workers")
+    more = workers.as_fields() | {"site": site, "functions": functions}
+    stage = _stage(name, "PyDataset", randomness, notes, **more)
+    return DataAudit((stage,), tuple(findings), subject=f"{name}, {workers.count} workers")
 
 
 def _judged(
     name: str,
     draws: tuple[HostDraw, ...],
     streams: Mapping[str, tuple[str, str, str]],
-    workers: int = 1,
-    processes: bool = False,
+    workers: _Workers = _ONE,
     fix: str = _FOR_EACH,
 ) -> tuple[str, list[Finding]]:
     """The randomness of Python code and what to report of it. `streams`: global streams with findings of their own."""
     unseeded = python_draws.unseeded_streams()
-    randomness = python_draws.randomness_of(draws, raced=workers > 1 or processes, unseeded=unseeded)
+    randomness = python_draws.randomness_of(draws, raced=workers.race, unseeded=unseeded)
     if randomness not in ("racing", "unseeded"):
         return randomness, []
     site = Site(draws[0].file, draws[0].line)  # the line to change is the one that draws
     evidence = [f"{name} draws from {drawn_from(draws)}"]
     if randomness == "racing":
         how = "share one random stream and draw from it in no fixed order"
-        if processes:
+        if workers.processes:
             how = "each draw from their own copy of one stream"
-        message = f"{_workers(workers, processes)} of {name.partition('.')[0]} {how}"
+        message = f"{workers} of {name.partition('.')[0]} {how}"
         return randomness, [found_at("TW205", site, message, evidence, fix)]
     code, message = "TW204", f"{name} draws Python randomness that nobody seeded"
     stream = python_draws.unseeded_stream(draws, unseeded)
-    if (
-        stream is not None
-        and stream in streams
-        and not {"unseeded", "entropy"} & {draw.kind for draw in draws}
-    ):
-        code, whose, fix = streams[stream]
+    own = streams.get(stream or "")
+    if own is not None and not {"unseeded", "entropy"} & {draw.kind for draw in draws}:
+        code, whose, fix = own
         message = f"{name} draws from {whose} global stream, which was not seeded"
     return randomness, [found_at(code, site, message, evidence, fix)]
 
@@ -127,18 +147,10 @@ def _stage(kind: str, op: str, randomness: str, notes: list[str], **more: Any) -
     return Stage("1", kind, op, True, **given)
 
 
-def _in_workers(workers: int, processes: bool) -> dict[str, Any]:
-    return {"attributes": {"workers": workers, "use_multiprocessing": processes}, "parallel": workers > 1}
-
-
-def _workers(count: int, processes: bool) -> str:
-    return f"{count} {'processes' if processes else 'threads'}"
-
-
 # -- what ImageDataGenerator.flow gives, in Keras and in tf_keras ----------------------------------------------
 
 
-def _image_iterator(loader: Any, workers: int, processes: bool) -> DataAudit:
+def _image_iterator(loader: Any, workers: _Workers) -> DataAudit:
     """It draws from NumPy's global stream, which it reseeds for each batch when it has a seed."""
     name, seed = type(loader).__name__, getattr(loader, "seed", None)
     shuffle = bool(getattr(loader, "shuffle", False))
@@ -146,12 +158,11 @@ def _image_iterator(loader: Any, workers: int, processes: bool) -> DataAudit:
     draws = shuffle or augments
     randomness = "none" if not draws else "seeded" if seed is not None else "unknown"
     findings: tuple[Finding, ...] = ()
-    if augments and (workers > 1 or processes):
+    if augments and workers.race:
         randomness, seeded = "racing", "np.random.seed"
         if seed is not None:
             seeded = "its seed, which it sets again for each batch,"
-        who = _workers(workers, processes)
-        message = f"{who} of {name} augment with NumPy's global stream in no fixed order"
+        message = f"{workers} of {name} augment with NumPy's global stream in no fixed order"
         evidence = f"{seeded} does not help: which worker draws next is a race"
         fix = "workers=1, or augment in the dataset: ds.map(augment, …) and twinrun.repeatable(ds, seed=42)"
         findings = (found_at("TW205", None, message, [evidence], fix),)
@@ -165,7 +176,7 @@ def _image_iterator(loader: Any, workers: int, processes: bool) -> DataAudit:
     if seed is not None:
         notes = ["reseeds NumPy's global stream for every batch: other code that draws from it repeats too"]
     notes = notes if draws else []
-    stage = _stage(name, "ImageIterator", randomness, notes, **_in_workers(workers, processes))
+    stage = _stage(name, "ImageIterator", randomness, notes, **workers.as_fields())
     return DataAudit((stage,), findings, subject=name)
 
 

@@ -1,7 +1,7 @@
 """`repeatable`: the same pipeline, made to repeat, and still parallel.
 
 The pipeline is rebuilt as a function of the epoch's number. Each time it is iterated, it takes the next number;
-every draw follows from (seed, epoch, element index), whoever runs first.
+every draw follows from (seed, epoch, element index), in whatever order calls run.
 """
 
 from __future__ import annotations

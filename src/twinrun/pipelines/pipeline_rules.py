@@ -98,7 +98,7 @@ def _order(stage: Stage) -> Iterator[Finding]:
     if stage.order == "nondeterministic" and stage.attributes.get("deterministic") != "default":
         what = "sloppy=True" if stage.attributes.get("sloppy") else "deterministic=False"
         message = f"{stage.kind}({what}) returns elements in completion order"
-        evidence = f"stage {stage.number}, {stage.op}: its attribute in the graph says so"
+        evidence = f"stage {stage.number}, {stage.op}: as its attribute in the graph shows"
         fix = f"remove {what} (it stays parallel), or pass the dataset to twinrun.repeatable"
         yield _at("TW202", stage.site, message, [evidence], fix)
 

@@ -122,7 +122,7 @@ def _parts(data: Any, workers: int | None, whole: Any) -> tuple[list[Any], Any, 
 
 
 def _digests(dataset: Any, key: Key | None, limit: int | None) -> tuple[Counts, EpochFingerprint]:
-    """The digests of one worker's elements: counted, and run together in order."""
+    """The digests of one worker's elements: counted, and as one running digest."""
     if any(stage.kind in _BATCHES and stage.depth == 0 for stage in audit_dataset(dataset).stages):
         dataset = dataset.unbatch()  # batches differ from worker to worker: compare what is in them
     counts = Counts()

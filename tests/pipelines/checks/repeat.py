@@ -303,7 +303,7 @@ def auto_sharded_workers_share_a_repeatable_dataset_out_cleanly() -> None:
     assert audit.clean and audit.whole == 30
 
 
-def streams_that_a_ledger_has_wrapped_are_known_and_redirected_too() -> None:
+def streams_that_the_event_log_has_wrapped_are_known_and_redirected_too() -> None:
     from twinrun.pipelines.python_draws import host_draws
 
     restore_global_streams()
