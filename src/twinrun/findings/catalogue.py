@@ -13,13 +13,16 @@ from functools import cache
 from importlib.resources import files
 
 from twinrun.errors import UnknownCode
-from twinrun.findings.entries import FAMILIES, NAMES, NOT_EMITTED_YET, PLANNED, Entry
+from twinrun.findings.entries import FAMILIES, NOT_EMITTED_YET, Entry
 from twinrun.findings.finding import Finding
 
 __all__ = ["FAMILIES", "Entry", "all_entries", "finding", "lookup", "nearest", "page", "register"]
 
 _registered: dict[str, Entry] = {}
-_PAGE = re.compile(r"---\nsummary: (.+)\nadvice: (.+)\n---\n\n(.+)", re.DOTALL)
+_PAGE = re.compile(
+    r"---\nsummary: (?P<summary>.+)\nadvice: (?P<advice>.+)\n(?P<planned>status: planned\n)?---\n\n"
+    r"(?P<page># (?P<name>\S+) \((?P<code>\w+)\)\n(?:.|\n)+)"
+)
 
 
 def register(entry: Entry) -> None:
@@ -27,14 +30,15 @@ def register(entry: Entry) -> None:
 
     Raises ValueError when the code stands for something else already, or the name belongs to another code.
     """
-    codes = _codes_by_name()
-    known = _entry(entry.code) if entry.code in codes.values() else None
+    entries = _entries()
+    known = entries.get(entry.code)
     if entry == known:
         return
     if known is not None:
         raise ValueError(f"{entry.code} is already registered as {known.name}: codes are never reused")
-    if entry.name in codes:
-        raise ValueError(f"the name {entry.name} already belongs to {codes[entry.name]}")
+    for other in entries.values():
+        if other.name == entry.name:
+            raise ValueError(f"the name {entry.name} already belongs to {other.code}")
     if not re.fullmatch(r"[A-Z]+\d+", entry.code) or entry.name != _as_name(entry.name):
         raise ValueError(f"a code looks like XX101 and a name like-this, not {entry.code} and {entry.name}")
     _registered[entry.code] = entry
@@ -43,17 +47,18 @@ def register(entry: Entry) -> None:
 
 def all_entries() -> tuple[Entry, ...]:
     """Every code, in order."""
-    return tuple(_entry(code) for code in sorted(_codes_by_name().values()))
+    return tuple(entry for _, entry in sorted(_entries().items()))
 
 
 def lookup(code: str) -> Entry:
     """The entry of a code (`TW203`, `tw203`) or a name (`random-op-in-parallel-map`)."""
     wanted = code.strip()
-    codes = _codes_by_name()
-    found = wanted.upper() if wanted.upper() in codes.values() else codes.get(_as_name(wanted))
+    entries = _entries()
+    found = entries.get(wanted.upper())
+    found = found or next((each for each in entries.values() if each.name == _as_name(wanted)), None)
     if found is None:
         raise UnknownCode(f"there is no code {wanted!r} in the catalogue", hint=_hint(wanted))
-    return _entry(found)
+    return found
 
 
 def finding(
@@ -81,33 +86,31 @@ def page(code: str) -> str:
 
 def nearest(code: str) -> tuple[Entry, ...]:
     """The entries whose code or name looks most like this one, best first, three at most."""
-    codes = _codes_by_name()
     number = re.fullmatch(r"(?:TW)?(\d{1,4})", code.strip().upper())
     if number:
-        near = [(_distance(number[1], known[2:]), known) for known in NAMES]
+        near = [(_distance(number[1], known[2:]), known) for known in _own_entries()]
         found = [known for distance, known in sorted(near) if distance < (True, True, 0)]
     else:
-        word = _as_name(code)
+        word, codes = _as_name(code), {entry.name: entry.code for entry in all_entries()}
         found = [codes[name] for name in codes if len(word) > 2 and word in name]
         found += [codes[name] for name in get_close_matches(word, codes, n=3, cutoff=0.5)]
-    return tuple(map(_entry, list(dict.fromkeys(found))[:3]))
+    return tuple(map(lookup, list(dict.fromkeys(found))[:3]))
 
 
-def _codes_by_name() -> dict[str, str]:
-    own = {name: code for code, name in NAMES.items()}
-    return own | {entry.name: entry.code for entry in _registered.values()}
-
-
-def _entry(code: str) -> Entry:
-    return _registered.get(code) or _own_entry(code)
+def _entries() -> dict[str, Entry]:
+    return _own_entries() | _registered
 
 
 @cache
-def _own_entry(code: str) -> Entry:
-    text = files("twinrun.findings").joinpath("pages", f"{code}.md").read_text(encoding="utf-8")
-    parts = _PAGE.fullmatch(text)
-    assert parts is not None, f"the page of {code} does not begin with its summary and advice"
-    return Entry(code, NAMES[code], parts[1], parts[2], parts[3], emitted=code not in PLANNED)
+def _own_entries() -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for file in files("twinrun.findings").joinpath("pages").iterdir():
+        read = _PAGE.fullmatch(file.read_text(encoding="utf-8"))
+        assert read is not None, f"{file.name} does not begin with its summary, its advice and its title"
+        about = read.groupdict()
+        emitted = about.pop("planned") is None
+        found[about["code"]] = Entry(**about, emitted=emitted)
+    return found
 
 
 def _distance(wanted: str, known: str) -> tuple[bool, bool, int]:

@@ -11,7 +11,6 @@ from twinrun.source_audit.abstract_values import Arguments, Value
 from twinrun.source_audit.definitions import Class, Function
 from twinrun.source_audit.marks import NONE
 from twinrun.source_audit.program_files import Module, Problem, Sources
-from twinrun.source_audit.relevance import may_bring_in, names_that_vary
 from twinrun.source_audit.rules import dispatch
 from twinrun.source_audit.state import LIBRARY_BUDGET, Frame, State
 
@@ -43,11 +42,8 @@ def follow_library(sources: Sources, module: Module, state: State | None = None)
     state.limit = state.work + LIBRARY_BUDGET
     with _failures_reported(state, module):
         frame = scopes.module_frame(state, module)
-        names = names_that_vary(sources, module)
         for function in _roots(state, module):
             made = function.owner
-            if not may_bring_in(module, function.node if made is None else made.node, names):
-                continue
             state.start_root()
             for method in [function] if made is None else made.methods():
                 if id(method.node) not in state.entered:
