@@ -1,4 +1,4 @@
-"""Keras' loaders: the workers of a PyDataset, which race for one random stream."""
+"""Keras' loaders: the workers of a PyDataset, or of a Sequence of tf_keras, which race for one random stream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from twinrun.frameworks.packages import KERAS
+from twinrun.frameworks.packages import KERAS, TF_KERAS
 from twinrun.protocol.event import Event, relative
 from twinrun.protocol.evidence import Evidence, one
 from twinrun.protocol.intervention import Freeze, Stress
@@ -31,15 +31,34 @@ class Workers(msgspec.Struct, frozen=True):
 
 def _adapter(session: Any, original: Any) -> Any:
     def __init__(self: Any, x: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        workers = int(getattr(x, "workers", 1))
-        if workers > 1 or getattr(x, "use_multiprocessing", False):
-            who = _user_method(x) or caller()
-            if session.log.frozen("loaders", "start", who) is not None:
-                x._workers, x._use_multiprocessing = 1, False
-            session.log.record("loaders", "start", who, type(x).__name__, detail=Workers(workers))
+        workers, processes = int(getattr(x, "workers", 1)), getattr(x, "use_multiprocessing", False)
+        if _is_frozen(session, x, workers, processes):
+            x._workers, x._use_multiprocessing = 1, False
         original(self, x, *args, **kwargs)
 
     return __init__
+
+
+def _tf_keras_adapter(session: Any, original: Any) -> Any:
+    """Workers of a Sequence are an argument of `fit`, not of the loader itself."""
+
+    def __init__(  # noqa: N807
+        self: Any, x: Any, *args: Any, workers: int = 1, use_multiprocessing: bool = False, **kwargs: Any
+    ) -> None:
+        if _is_frozen(session, x, workers, use_multiprocessing):
+            workers, use_multiprocessing = 1, False
+        original(self, x, *args, workers=workers, use_multiprocessing=use_multiprocessing, **kwargs)
+
+    return __init__
+
+
+def _is_frozen(session: Any, loader: Any, workers: int, processes: bool) -> bool:
+    """Records a loader with several workers. True: it is to run with one."""
+    if workers < 2 and not processes:
+        return False
+    who = _user_method(loader) or caller(3)
+    session.log.record("loaders", "start", who, type(loader).__name__, detail=Workers(workers))
+    return session.log.frozen("loaders", "start", who) is not None
 
 
 def _user_method(loader: Any) -> Caller | None:
@@ -60,6 +79,11 @@ class Loaders(Source):
         KERAS.point(
             "trainers.data_adapters.py_dataset_adapter:PyDatasetAdapter.__init__",
             _adapter,
+            "to see loaders with several workers",
+        ),
+        TF_KERAS.point(
+            "engine.data_adapter:KerasSequenceAdapter.__init__",
+            _tf_keras_adapter,
             "to see loaders with several workers",
         ),
     )
