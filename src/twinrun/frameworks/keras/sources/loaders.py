@@ -117,10 +117,13 @@ class Loaders(Source):
 
 
 def _where_drawn(evidence: Evidence, loader: Event) -> tuple[str, int, str]:
-    """Where the workers draw: a global stream has events, a generator object is found in the source only."""
+    """Where the workers draw: a global stream has events, a generator object is found in the source only. tf_keras
+    takes a first element before it starts the workers, so that the draw itself may not look like one of theirs."""
     for source in ("numpy-random", "python-random"):
         for pair in evidence.of(source, "draw"):
-            if (event := one(pair)).context == "loader":
+            event = one(pair)
+            in_loader = (event.file, event.function) == (loader.file, loader.function)
+            if event.context == "loader" or in_loader:
                 return event.file, event.line, ""
     for file, line, text in evidence.code.draws_of_class(loader.file, loader.line):
         return file, line, f"{text} draws from a generator that they share,"
