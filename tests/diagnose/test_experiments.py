@@ -1,4 +1,4 @@
-"""Experiments: the command that repeats one leaves nothing out, and none of them writes to the user's files."""
+"""Experiments: the command that repeats one leaves nothing out, and freezing an input file leaves the user's files alone."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ train(3)
 """
 
 
-def test_experiments_leave_the_users_files_alone(tmp_path: Path) -> None:
+def test_freezing_an_input_file_leaves_the_users_files_alone(tmp_path: Path) -> None:
     program = write(tmp_path, BY_HAND + COUNTS)
     found = twinrun("check", "--output-format", "json", program.name, cwd=tmp_path).document
     [finding] = found["findings"]
