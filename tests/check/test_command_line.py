@@ -204,3 +204,10 @@ def test_the_module_and_the_command_are_one() -> None:
     script = Path(sys.executable).with_name("twinrun")
     told = subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout
     assert told == twinrun("--version").out
+
+
+def test_one_source_can_be_frozen_and_the_twins_stressed(tmp_path: Path) -> None:
+    program = write(tmp_path, "import random, twinrun\ntwinrun.probe('x', [random.random()])\n")
+    assert check(program, "--stress").document["verdict"] == "diverges"
+    frozen = check(program, "--stress", "--freeze", f"python-random:{program}:2")
+    assert frozen.document["verdict"] == "repeats", frozen.document["reason"]

@@ -113,7 +113,8 @@ def test_a_band_is_about_where_a_metric_ends(
     assert answer.code == code and found["contract"] == band
     assert found["reason"] is None if says is None else says in found["reason"]
     assert found["steps_compared"] == 8 and found["first_bit_difference"]["step"] == 3
-    assert {row["metric"] for row in found["growth"] if "metric" in row} == {"loss"}
+    assert found["reason_kind"] == {0: None, 1: "outside-band", 2: "unmeasured"}[code]
+    assert {row["metric"] for row in found["growth"] if row["metric"] is not None} == {"loss"}
 
 
 def test_a_check_may_stop_early(program: Path, tmp_path: Path) -> None:
