@@ -8,7 +8,9 @@ import zipfile
 from pathlib import Path
 
 from support import write
-from twinrun.api import check
+from twinrun.launch.check import observe_check
+from twinrun.launch.options import CheckOptions, Screen
+from twinrun.launch.program import Program
 from twinrun.twin.callers import is_users
 
 DATA = "tool-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tool\nVersion: 1.0\n"
@@ -34,8 +36,9 @@ def test_what_pip_put_into_a_folder_is_not_the_users_own(tmp_path: Path) -> None
         place, "import json, twinrun\njson.load(open(__file__[:-8] + 'x.json'))\ntwinrun.probe('x', [1.0])"
     )
     write(place, "{}", "x.json")
-    for ledger in check(program, diagnose=False).ledgers:
-        assert [Path(row["what"]).name for row in ledger if row["kind"] == "file"] == ["x.json"]
+    for facts in observe_check(CheckOptions(Program(str(program))), Screen()).facts:
+        read = [event.subject for event in facts.events if event.source == "input-files"]
+        assert [Path(path).name for path in read] == ["x.json"]
 
 
 def test_a_project_that_is_installed_to_be_worked_on_is_the_users_own(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twinrun.render.text import printable
+from twinrun.render.text import inline, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,6 +30,7 @@ def _templates() -> Environment:
         finalize=_shown,
     )
     templates.filters["plain"] = _plain
+    templates.filters["inline"] = inline
     return templates
 
 
