@@ -101,11 +101,11 @@ def test_the_seed_of_other_streams_is_taken_over() -> None:
         print(model)
     """
     assert fixed("TW105", source, "keras.Sequential", safe=True) == program(source).replace(
-        "import tensorflow as tf\n", "import tensorflow as tf\n\nkeras.utils.set_random_seed(1234)\n"
+        "SEED = 1234\n", "SEED = 1234\nkeras.utils.set_random_seed(SEED)\n"
     )
 
 
-def test_a_library_imported_in_a_function_is_seeded_there_but_not_called_safe() -> None:
+def test_a_library_imported_in_a_function_is_seeded_there_and_called_safe_only_in_main() -> None:
     source = """
         def main():
             '''Train.'''
@@ -115,10 +115,11 @@ def test_a_library_imported_in_a_function_is_seeded_there_but_not_called_safe() 
 
         main()
     """
-    after = fixed("TW105", source, "Sequential", safe=False)
+    after = fixed("TW105", source, "Sequential", safe=True)
     assert after == program(source).replace(
         "import keras\n", "import keras\n    keras.utils.set_random_seed(42)\n"
     )
+    fixed("TW105", source.replace("main()", "fold()"), "Sequential", safe=False)
 
 
 @pytest.mark.parametrize(

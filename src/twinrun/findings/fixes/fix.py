@@ -21,6 +21,7 @@ class Fix:
     safe: bool
     source: str = field(repr=False)
     fixed: str = field(repr=False)
+    seeds: int = 0  # how often a seed is written in it
 
     @cached_property
     def hunks(self) -> tuple[tuple[str, str], ...]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import libcst as cst
 
 from twinrun.findings.fixes import edit
-from twinrun.findings.fixes.edit import SEED, Change, Changes, Draft, argument, is_name, unpacks
+from twinrun.findings.fixes.edit import Change, Changes, Draft, argument, is_name, unpacks
 from twinrun.findings.fixes.module import Module, require
 from twinrun.findings.fixes.seeding import KERAS
 from twinrun.knowledge.functions import Argument, Kind, Switch, known_method
@@ -36,7 +37,7 @@ def layer(module: Module, line: int) -> Draft:
     changes: Changes = ()
     for number, (call, seed) in enumerate(calls):
         if module.name_line(call) == line:
-            changes += edit.seed_argument(call, seed, SEED + number)
+            changes += edit.seed_argument(module, call, seed, number)
     note = "give the layer a seed; or call keras.utils.set_random_seed in the program before it is built"
     return Draft(changes, note, safe=False)
 
@@ -60,15 +61,17 @@ def _seeded_generator(module: Module, call: cst.Call) -> Changes:
     if maker is None or maker.kind is not Kind.GENERATOR or unpacks(call):
         return ()
     if module.name(call) == _UNSEEDED:
-        return (Change(call, _from_seed),)
+        return (Change(call, partial(_from_seed, module.seed(call))),)
     if maker.seed is None:
         return ()
-    return edit.seed_argument(call, maker.seed) if call.args else (edit.add_argument(call, str(SEED)),)
+    if call.args:
+        return edit.seed_argument(module, call, maker.seed)
+    return (edit.add_argument(call, module.seed(call)),)
 
 
-def _from_seed(call: cst.Call) -> cst.Call:
+def _from_seed(seed: str, call: cst.Call) -> cst.Call:
     func = cst.ensure_type(call.func, cst.Attribute).with_changes(attr=cst.Name("from_seed"))
-    return call.with_changes(func=func, args=[cst.Arg(cst.Integer(str(SEED))), *call.args])
+    return call.with_changes(func=func, args=[cst.Arg(cst.parse_expression(seed)), *call.args])
 
 
 def _made_again(module: Module, call: cst.Call) -> str | None:
@@ -98,7 +101,7 @@ def _seeded_shuffle(module: Module, call: cst.Call) -> Changes:
         shuffles = takes and not _is_generator(module, call.func.value)
     if found is None or found.kind is not Kind.SHUFFLE or found.seed is None or not shuffles:
         return ()
-    return edit.seed_argument(call, found.seed)
+    return edit.seed_argument(module, call, found.seed)
 
 
 def _is_on(call: cst.Call, switch: Switch) -> bool:
