@@ -7,6 +7,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import libcst as cst
+
 from twinrun.findings.fixes import (
     clock_and_entropy,
     determinism,
@@ -21,7 +23,7 @@ from twinrun.findings.fixes.edit import Draft
 from twinrun.findings.fixes.fix import Fix, parses
 from twinrun.findings.fixes.imports import with_seed_constant
 from twinrun.findings.fixes.module import Module, Unsure, parsed
-from twinrun.knowledge.functions import root
+from twinrun.knowledge.functions import Kind, root
 
 Fixer = Callable[[Module, int], Draft]
 
@@ -122,25 +124,17 @@ def seed_number(source: str, seed: int | None) -> int | None:
     return seed if module is None else module.seed_number
 
 
-def streams_at(line: int, source: str) -> set[str]:
+def streams_drawn(line: int, source: str) -> set[str]:
     """The global streams that the calls of a line draw from."""
     module = parsed(source, None)
-    calls = module.calls_at(line) if module is not None else []
-    return (
-        {stream for call in calls if (known := module.known(call)) for stream in known.streams}
-        if module
-        else set()
-    )
+    return set() if module is None else _streams(module, module.calls_at(line))
 
 
 def streams_seeded(source: str) -> set[str]:
     """The global streams that a program seeds somewhere."""
-    from twinrun.knowledge.functions import Kind
-
     module = parsed(source, None)
-    calls = module.calls(Kind.SEED) if module is not None else []
-    return (
-        {stream for call in calls if (known := module.known(call)) for stream in known.streams}
-        if module
-        else set()
-    )
+    return set() if module is None else _streams(module, module.calls(Kind.SEED))
+
+
+def _streams(module: Module, calls: Iterable[cst.Call]) -> set[str]:
+    return {stream for call in calls if (known := module.known(call)) for stream in known.streams}

@@ -21,13 +21,13 @@ from libcst.metadata import (
     ScopeProvider,
 )
 
+from twinrun.findings.fixes.fix import SEED
 from twinrun.knowledge.functions import Kind, Known, canonical, known, root
 
 Function: TypeAlias = cst.FunctionDef | cst.Lambda
 Statement: TypeAlias = cst.SimpleStatementLine | cst.SimpleStatementSuite | cst.BaseCompoundStatement
 _STATEMENTS = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)
 Block: TypeAlias = cst.Module | cst.IndentedBlock
-SEED = 42  # the seed that fixes write where the program has none
 _SEED_NAME = re.compile(r"_?(\w+_)?(seed|random_state)", re.IGNORECASE)
 LOOPS = (cst.For, cst.While, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 Node = TypeVar("Node", bound=cst.CSTNode)
@@ -190,16 +190,13 @@ class Module:
         """The module's own constant for a seed: its name, and the statement at its top level that sets it."""
         for statement in self.tree.body:
             small = only_statement(statement)
-            if not isinstance(small, cst.Assign) or not isinstance(small.value, cst.Integer):
+            target = small.targets[0].target if isinstance(small, cst.Assign) else None
+            if not isinstance(target, cst.Name) or not _SEED_NAME.fullmatch(target.value):
                 continue
-            target = small.targets[0].target
-            if (
-                len(small.targets) == 1
-                and isinstance(target, cst.Name)
-                and _SEED_NAME.fullmatch(target.value)
-            ):
-                if len(self.scope(target)[target.value]) == 1 and small.value.evaluated_value < 2**32:
-                    return target.value, statement
+            value = getattr(small, "value", None)
+            once = len(self.scope(target)[target.value]) == 1
+            if once and isinstance(value, cst.Integer) and value.evaluated_value < 2**32:
+                return target.value, statement
         return None
 
     @cached_property
