@@ -10,6 +10,7 @@ from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import without_refused
 from twinrun.launch.round import Round
 from twinrun.launch.second_looks import one_after_the_other, stress_run
+from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Evidence, Facts, Trace
 from twinrun.protocol.evidence import Code, side_by_side
 from twinrun.result import CheckResult
@@ -46,8 +47,13 @@ def run_check(options: CheckOptions, screen: Screen | None = None) -> CheckResul
 def observe_check(options: CheckOptions, screen: Screen) -> Observed:
     """The screen is left open: a diagnosis goes on with it."""
     options.program.must_exist()
-    started = time.monotonic()
-    last = Round(options, new_folder("check", options.folder), screen)
+    folder = new_folder("check", options.folder)
+    with ViewStore(folder) as store:
+        return _observe(Round(options, folder, screen, store))
+
+
+def _observe(last: Round) -> Observed:
+    started, options = time.monotonic(), last.options
     result = last.run()
     if (again := without_refused(options, result.findings)) is not None:
         interventions, notes = again
