@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from twinrun.comparison.contract import BITWISE, Contract
+from twinrun.comparison.delivered import Ignored
 from twinrun.comparison.judge import Judge
 from twinrun.launch.program import Program
 from twinrun.launch.twin_process import Twin
@@ -25,6 +26,7 @@ class CheckOptions(Intervened):
     events: bool = True
     folder: str | None = None
     tracing: Tracing = ""
+    ignored_output: tuple[Ignored, ...] = ()
     experiment: bool = False  # one question of a diagnosis: no second look with another clock
 
 

@@ -75,6 +75,15 @@ class Source:
     def second_look(self, events: Iterable[Event]) -> SecondLook | None:
         return None
 
+    def is_shown(self, event: Event) -> bool:
+        """Whether programs mostly show the values of such a use, in their output or the names of files, and compute
+        nothing with them."""
+        return False
+
+    def is_sequential(self, event: Event) -> bool:
+        """Whether two twins cannot have the same frozen value at the same time."""
+        return False
+
     def freeze_environment(self, freeze: Freeze) -> Mapping[str, str]:
         """Environment variables that a twin must be started with for this freeze."""
         return {}
