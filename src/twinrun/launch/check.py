@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from twinrun.launch.delivered import judge_delivered
 from twinrun.launch.folders import new_folder
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import without_refused
 from twinrun.launch.round import Round
 from twinrun.launch.second_looks import one_after_the_other, stress_run
+from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Evidence, Facts, Trace
 from twinrun.protocol.evidence import Code, side_by_side
 from twinrun.result import CheckResult
@@ -46,8 +48,13 @@ def run_check(options: CheckOptions, screen: Screen | None = None) -> CheckResul
 def observe_check(options: CheckOptions, screen: Screen) -> Observed:
     """The screen is left open: a diagnosis goes on with it."""
     options.program.must_exist()
-    started = time.monotonic()
-    last = Round(options, new_folder("check", options.folder), screen)
+    folder = new_folder("check", options.folder)
+    with ViewStore(folder) as store:
+        return _observe(Round(options, folder, screen, store))
+
+
+def _observe(last: Round) -> Observed:
+    started, options = time.monotonic(), last.options
     result = last.run()
     if (again := without_refused(options, result.findings)) is not None:
         interventions, notes = again
@@ -56,5 +63,6 @@ def observe_check(options: CheckOptions, screen: Screen) -> Observed:
         result = result.replace(notes=(*notes, *result.notes))
     for second_look in (one_after_the_other, stress_run):
         last, result = second_look(last, result)
+    result = judge_delivered(last, result)
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
     return Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces))

@@ -83,17 +83,12 @@ def _not_only_shown(last: Round, left: list[Mismatch]) -> list[Mismatch]:
         "frozen-output", experiment=True, timeout=min(timeout, last.options.timeout or timeout),
         interventions=(*last.options.interventions, *freezes), sequential=last.options.sequential or _in_turn(last),
     )  # fmt: skip
-    try:
-        if again.run().verdict == DIVERGES or not _ran_to_the_end(again):
-            return left
-        one, *others = _deliveries(again)
-        return [
-            m
-            for m in left
-            if any(still_there(m, one, other, read_by_frameworks, drawn=drawn) for other in others)
-        ]
-    finally:
-        again.views.close()
+    if again.run().verdict == DIVERGES or not _ran_to_the_end(again):
+        return left
+    one, *others = _deliveries(again)
+    return [
+        m for m in left if any(still_there(m, one, other, read_by_frameworks, drawn=drawn) for other in others)
+    ]
 
 
 def _shown_sources(last: Round) -> tuple[list[Freeze], bool]:

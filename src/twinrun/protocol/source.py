@@ -46,7 +46,7 @@ class Source:
     compared: tuple[
         str, ...
     ] = ()  # actions whose values are compared where nothing else of a program is seen
-    copies_folder: bool = False  # freezing it means running every twin in a copy of the program's folder
+    files: bool = False  # freezing it means that every twin starts from the same files
 
     # inside the program's process
 

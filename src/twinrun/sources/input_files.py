@@ -173,7 +173,7 @@ class InputFiles(Source):
     codes = ("TW304",)
     actions = ("read",)
     weight = Weight(init=6, batch=10, later=9)
-    copies_folder = True
+    files = True
     points = (
         # When the program has made one by its end, its next run finds it.
         Point("os:stat", _stat_path, "files that the program looks for and does not find"),
