@@ -52,8 +52,12 @@ def headline(result: CheckResult) -> str:
         return f" at step {difference.step}, phase {difference.phase}: {inline(_where(difference))}"
     if result.reason:
         return f": {inline(result.reason)}"
-    steps = f"{result.steps_compared} steps" if result.steps_compared else "what could be seen"
-    return f": {result.runs} runs, {steps} compared, equal {within(result)}"
+    return f": {result.runs} runs, {compared(result)} compared, equal {within(result)}"
+
+
+def compared(result: CheckResult) -> str:
+    """What was equal. A program without a step is judged by what it evaluates and probes."""
+    return f"{result.steps_compared} steps" if result.steps_compared else "evaluations and probes"
 
 
 def within(result: CheckResult) -> str:
