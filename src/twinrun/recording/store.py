@@ -153,16 +153,27 @@ class Reader:
         before = FIRST_CHAIN
         query = "SELECT seq, step, span, layout, rollup, chain, digests FROM frames ORDER BY seq"
         for place, (seq, step, span, number, roll, after, digests) in enumerate(self._rows(query)):
-            layout = self._layouts.get(number)
-            if seq != place or layout is None or not isinstance(roll, bytes):
-                raise self._damaged(f"frame {place} is missing or invalid")
+            layout = self._layout(number)
             order = layout.phase_order
+            if seq != place or not isinstance(roll, bytes) or len(roll) != 8 * len(order):
+                raise self._damaged(f"frame {place} is missing or invalid")
             rollup = tuple((phase, roll[8 * rank : 8 * rank + 8]) for rank, phase in enumerate(order))
             before = chain(before, step, span, rollup)
-            if before != after or len(roll) != 8 * len(order):
+            if before != after:
                 raise self._damaged(f"frame {place} was changed, or one before it is missing")
-            if digests is not None and _frame(step, span, layout, digests, b"", 0.0).rollup() != rollup:
+            if isinstance(digests, bytes) and Frame(step, span, layout, digests).rollup() != rollup:
                 raise self._damaged(f"the digests of frame {place} were changed")
+
+    def _layout(self, number: int) -> Layout:
+        if number not in self._layouts:  # the run goes on, and may just have made it
+            try:
+                self._layouts = self._read_layouts()
+            except (sqlite3.Error, ValueError, TypeError) as problem:
+                raise self._damaged(problem) from None
+        try:
+            return self._layouts[number]
+        except KeyError:
+            raise self._damaged(f"layout {number} is missing") from None
 
     def first_observation(self) -> int | None:
         """The first frame in which something was trained, evaluated or probed."""
@@ -226,10 +237,8 @@ class Reader:
         query = "SELECT step, span, layout, digests, vals, seconds FROM frames WHERE seq >= ? AND seq < ? ORDER BY seq"
         try:
             for step, span, layout, digests, vals, seconds in self._rows(query, start, stop or 2**62):
-                if layout not in self._layouts:
-                    self._layouts = self._read_layouts()
-                yield _frame(step, span, self._layouts[layout], digests or b"", vals, seconds)
-        except (sqlite3.Error, struct.error, KeyError, ValueError, TypeError) as problem:
+                yield _frame(step, span, self._layout(layout), digests or b"", vals, seconds)
+        except (struct.error, ValueError, TypeError) as problem:
             raise self._damaged(problem) from None
 
     def _rows(self, query: str, *parameters: object) -> Iterator[Any]:

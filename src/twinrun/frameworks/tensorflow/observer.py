@@ -46,7 +46,9 @@ class Observer:
         self.pending = Pending(recorder)
         self.updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
         self._train_calls = 0  # of a framework's own train function, under way now
-        self.fit_batches: int | None = None  # that `fit` and its like have trained on; None: it was not called
+        self.fit_batches: int | None = (
+            None  # that `fit` and its like have trained on; None: it was not called
+        )
         self._outermost: Call | None = None
         self._outer_given: Given | None = None
         self._here = _Here()
