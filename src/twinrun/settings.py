@@ -63,7 +63,9 @@ class Option:
 
 OPTIONS: dict[str, Option] = {
     "runs": Option("Number of twins, at least 2.", "count", 2, least=2),
-    "contract": Option("bitwise, ulp=N, rtol=…,atol=…, band=loss:1e-3,accuracy:0.5%, or output.", default="bitwise"),
+    "contract": Option(
+        "bitwise, ulp=N, rtol=…,atol=…, band=loss:1e-3,accuracy:0.5%, or output.", default="bitwise"
+    ),
     "sequential": Option("One twin after the other, for large models.", "switch"),
     "no_diagnose": Option("Report where the twins differ, do not look for the cause.", "switch"),
     "budget": Option("Time for the diagnosis.", "time", "120s"),

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from twinrun.comparison.delivered import STDOUT, Delivery, Ignored, Mismatch, compare, still_there
-from twinrun.comparison.shown import Run, only_shows, visible_lines
+from twinrun.comparison.shown import TICK, Run, only_shows, visible_lines
 from twinrun.errors import UsageError
 from twinrun.frameworks.keras import Keras
-from twinrun.protocol.intervention import TICK
 
 NOW = time.mktime((2026, 3, 14, 15, 9, 26, 0, 0, -1))
 A, B = Run(4711, NOW, NOW + 8), Run(4712, NOW + 1, NOW + 9)

@@ -57,6 +57,11 @@ class Framework:
     def audit_datasets(self, session: Session) -> None:
         """Set `session.audited`, and from then on look at every dataset that the program builds."""
 
+    def why_no_step(self, recorder: Recorder) -> str | None:
+        """Why no step was observed in a program that imported the framework, as far as that is known here. Called at the
+        end of such a program only."""
+        return None
+
     def explain(self, problem: BaseException) -> Finding | None:
         """The finding behind an exception that ended the program."""
         return None

@@ -87,7 +87,9 @@ def _not_only_shown(last: Round, left: list[Mismatch]) -> list[Mismatch]:
         return left
     one, *others = _deliveries(again)
     return [
-        m for m in left if any(still_there(m, one, other, read_by_frameworks, drawn=drawn) for other in others)
+        m
+        for m in left
+        if any(still_there(m, one, other, read_by_frameworks, drawn=drawn) for other in others)
     ]
 
 

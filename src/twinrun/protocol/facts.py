@@ -38,3 +38,4 @@ class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     datasets: Any = None  # what an audit of the input pipeline saw
     notes: list[str] = []
     failure: Failure | None = None
+    no_step: str | None = None  # where no step was observed: why that may be, by what the program imported

@@ -16,7 +16,6 @@ from twinrun.protocol.event import Event, relative
 from twinrun.protocol.pin import PinRequest
 
 ANYWHERE = "*"
-TICK = 1.37  # seconds between two readings of a clock that is frozen anywhere
 
 
 class Freeze(msgspec.Struct, frozen=True, tag="freeze"):

@@ -43,9 +43,6 @@ class Source:
     makes_seeds: bool = False  # its values often end up as the seed of another source
     # Uses of another source by these libraries belong to this one: Keras draws its default seeds from Python's random.
     claims: Mapping[str, tuple[str, ...]] = {}
-    compared: tuple[
-        str, ...
-    ] = ()  # actions whose values are compared where nothing else of a program is seen
     files: bool = False  # freezing it means that every twin starts from the same files
 
     # inside the program's process

@@ -56,8 +56,12 @@ def headline(result: CheckResult) -> str:
     if result.contract == "output":
         return f": {result.runs} runs, {delivered}"
     also = f"; {delivered}" if delivered else ""
-    steps = f"{result.steps_compared} steps" if result.steps_compared else "what could be seen"
-    return f": {result.runs} runs, {steps} compared, equal {within(result)}{also}"
+    return f": {result.runs} runs, {compared(result)} compared, equal {within(result)}{also}"
+
+
+def compared(result: CheckResult) -> str:
+    """What was equal. A program without a step is judged by what it evaluates and probes."""
+    return f"{result.steps_compared} steps" if result.steps_compared else "evaluations and probes"
 
 
 def within(result: CheckResult) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from twinrun.comparison.shown import TICK
 from twinrun.protocol import Event, Evidence, Point, SecondLook, Suspect, Vary, Weight, Wrap, differs, one
-from twinrun.protocol.intervention import TICK
 from twinrun.protocol.variation import Setting, Variation, inside
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import Caller, direct_caller

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from twinrun.protocol import ControlState, Facts
 from twinrun.protocol.facts import Inputs
+from twinrun.twin.no_step import why_no_step
 
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
@@ -33,6 +34,7 @@ def gather(recorder: Recorder) -> Facts:
         datasets=session.audited() if session.audited is not None else None,
         notes=list(dict.fromkeys(session.notes)),
         failure=recorder.failure,
+        no_step=None if recorder.observed else why_no_step(recorder),
     )
 
 

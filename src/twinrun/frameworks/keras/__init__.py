@@ -36,6 +36,23 @@ class Keras(Framework):
         recorder.note(f"Keras runs on {backend}; only its TensorFlow backend is watched")
         return ()
 
+    def why_no_step(self, recorder: Recorder) -> str | None:
+        import keras
+
+        backend = keras.backend.backend()
+        if backend != "tensorflow":
+            return f"Keras ran on the {backend} backend, which Twinrun does not watch"
+        return why_fit_made_no_step(recorder)
+
     def is_progress(self, line: str) -> bool:
         """In the words of tf_keras too."""
         return _PROGRESS.match(line) is not None
+
+
+def why_fit_made_no_step(recorder: Recorder) -> str | None:
+    from twinrun.frameworks.tensorflow.observer import observer_for
+
+    batches = observer_for(recorder).fit_batches
+    if batches is None:
+        return None
+    return "fit was called and saw no batch (0 rows?)" if batches == 0 else "fit updated no weight"

@@ -63,6 +63,9 @@ class TensorFlow(Framework):
 
         session.audited = audited
 
+    def why_no_step(self, recorder: Recorder) -> str | None:
+        return "TensorFlow was imported and no variable was updated (a loop over plain tensors?)"
+
     def explain(self, problem: BaseException) -> Finding | None:
         from twinrun.frameworks.tensorflow.refusal import explain
 
