@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _CHECKED = (
     "runs", "contract", "sequential", "freeze", "stress", "trace_ops", "trace_pipeline",
-    "steps", "pin", "vary", "timeout", "detail", "folder",
+    "steps", "pin", "vary", "timeout", "detail", "folder", "ignore_output",
 )  # fmt: skip
 
 

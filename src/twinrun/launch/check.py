@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from twinrun.launch.delivered import judge_delivered
 from twinrun.launch.folders import new_folder
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import without_refused
@@ -62,5 +63,6 @@ def _observe(last: Round) -> Observed:
         result = result.replace(notes=(*notes, *result.notes))
     for second_look in (one_after_the_other, stress_run):
         last, result = second_look(last, result)
+    result = judge_delivered(last, result)
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
     return Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces))

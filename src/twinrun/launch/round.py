@@ -16,10 +16,11 @@ from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.lockstep import Look, Outcome, advance
+from twinrun.launch.no_step import no_step
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.recorded_twin import RecordedTwin
-from twinrun.launch.twin_process import Twin, ending, not_instrumented
+from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Facts, Freeze, Trace
 from twinrun.protocol.intervention import of_kind
@@ -47,6 +48,8 @@ class Round:
         self.views = store.views(options.program, options.patched, ways=options.views, fresh=files_frozen)
 
     def run(self) -> CheckResult:
+        if self.options.contract.output:
+            return self.unwatched()
         return self.sequential() if self.options.sequential else self.parallel()
 
     def again(self, name: str, **changes: Any) -> Round:
@@ -79,7 +82,7 @@ class Round:
             yield twins
         finally:
             for twin in twins:
-                twin.kill(status="held")
+                twin.kill()
 
     def _advance(self, twins: list[Twin], judge: Judge, look: Look) -> Outcome:
         self.screen.twins(twins)
@@ -106,6 +109,17 @@ class Round:
             result = self._against_first(number)
             if result.verdict != REPEATS:
                 break
+        return result
+
+    def unwatched(self) -> CheckResult:
+        """One after the other, and no step compared: whether they agree is for their output to say."""
+        for number in range(self.options.runs):
+            with self.living([]) as twins:
+                twins.append(self.start(number, lockstep=False))
+                judge = Judge(self.options.contract, twins)
+                result = self.conclude(self._advance(twins, judge, judge.count), twins, judge)
+                if self.failed or result.reason_kind not in (None, "no-step"):
+                    break
         return result
 
     def _against_first(self, number: int) -> CheckResult:
@@ -157,17 +171,24 @@ class Round:
             answers = [twin.ask(AskTrace(), timeout=120.0) for twin in twins]
             self.traces = [answer for answer in answers if isinstance(answer, Trace)]
         self.facts += self._facts_of(twins)
+        for twin in twins:
+            twin.kill(status="held")
         return self._result(UNDECIDED if judge.unmeasured else DIVERGES, judge, judge.unmeasured)
 
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
         """Every twin has ended, and no difference that counts was seen."""
-        if judge.frames == 0:
-            return self._result(UNDECIDED, judge, _nothing_seen(twins))
+        if not judge.observed:
+            return self._result(UNDECIDED, judge, self._nothing_seen(twins))
         if any(twin.end is None for twin in twins):
             known = f"equal up to step {judge.steps}, nothing is known of what came after"
-            return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{_NO_END}: {known}"))
+            return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{NO_END}: {known}"))
         verdict, reason = judge.bands()
         return self._result(verdict, judge, reason)
+
+    def _nothing_seen(self, twins: list[Twin]) -> Reason:
+        if any(twin.end is None for twin in twins):
+            return Reason("abrupt-exit", f"{NO_END}, and no training step was observed")
+        return no_step(self.facts)
 
     def _one_has_ended(self, difference: Difference, twins: list[Twin], judge: Judge) -> CheckResult:
         """One twin stands at its end and another goes on. Whether that end was a good one is known when it is over."""
@@ -250,16 +271,6 @@ def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) 
         growth=tuple(judge.growth),
         also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
     )
-
-
-_NO_END = "the program exited abruptly (os._exit or a crash)"
-
-
-def _nothing_seen(twins: list[Twin]) -> Reason:
-    notes = [note for twin in twins if twin.end is not None for note in twin.end.facts.notes]
-    if any(twin.end is None for twin in twins):
-        return Reason("abrupt-exit", f"{_NO_END}, and no training step was observed")
-    return Reason("no-step", "no training step was observed" + (f" ({notes[0]})" if notes else ""))
 
 
 def _letter(number: int) -> str:
