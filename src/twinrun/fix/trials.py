@@ -113,6 +113,6 @@ class Trials:
         return replace(
             self.options,
             program=replace(program, arguments=words),
-            patched=dict(self.patch(units).texts),
+            patched=self.files.as_utf8(self.patch(units).texts),
             folder=folder,
         )

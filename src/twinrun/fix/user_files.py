@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +32,12 @@ class UserFiles:
         """What each of these files holds, and what it would hold with this text."""
         found = {name: self.file(name) for name in texts}
         return {name: (file.data, file.with_text(texts[name])) for name, file in found.items() if file}
+
+    def as_utf8(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """The texts as they are to be written in UTF-8: one that names another encoding names that instead."""
+        found = {name: self.file(name) for name in texts}
+        other = {name for name, file in found.items() if file and not file.encoding.startswith("utf-8")}
+        return {name: _renamed(text) if name in other else text for name, text in texts.items()}
 
     def patch(self, texts: Mapping[str, str]) -> bytes:
         return as_patch(self.bytes_of(texts))
@@ -69,6 +76,15 @@ def must_be_clean(files: Mapping[str, object]) -> None:
         else:
             continue
         raise CannotWrite(problem, hint="commit it first, or write anyway with --force")
+
+
+def _renamed(text: str) -> str:
+    """With another encoding named in the first or second line, where Python looks for one."""
+    return re.sub(r"\A(?:[^\n]*\n)?[^\n]*?coding[:=][ \t]*[-\w.]+", _to_utf8, text, count=1)
+
+
+def _to_utf8(match: re.Match[str]) -> str:
+    return re.sub(r"[-\w.]+\Z", "utf-8", match[0])
 
 
 def _bytes(name: str) -> bytes | None:

@@ -35,6 +35,8 @@ def as_patch(changed: Mapping[str, tuple[bytes, bytes]]) -> bytes:
     """
     here = Path.cwd()
     top = None if all(_is_below(file, here) for file in changed) else git_top(here)
+    if top is not None and not all(_is_below(file, top) for file in changed):
+        top = None
     parts = []
     for file, (before, after) in changed.items():
         path = _path_in(file, top or here).encode(errors="surrogateescape").decode("latin-1")

@@ -126,6 +126,20 @@ def seed_argument(module: Module, call: cst.Call, where: Argument, plus: int = 0
     return (add_argument(call, f"{where.name}={module.seed(call, plus)}"),)
 
 
+def remove_argument(call: cst.Call, arg: cst.Arg) -> Change:
+    """A call without one of its arguments."""
+
+    def make(updated: cst.Call) -> cst.Call:
+        at = call.args.index(arg)
+        kept = [*updated.args[:at], *updated.args[at + 1 :]]
+        if kept and at == len(kept):  # the last one goes, and what follows it stays
+            last = updated.args[at]
+            kept[-1] = kept[-1].with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+        return updated.with_changes(args=kept)
+
+    return Change(call, make)
+
+
 def add_argument(call: cst.Call, code: str) -> Change:
     """One more argument at the end of a call, in the way the call is laid out."""
     return Change(call, lambda updated: updated.with_changes(args=_one_more(updated, _arg(code))))

@@ -136,6 +136,20 @@ class Module:
         found: Function | None = self.outer(node, cst.FunctionDef, cst.Lambda)
         return found
 
+    def runs_once(self, function: Function) -> bool:
+        """Whether a function runs once in a program: by its name, or because it is called at one place that does."""
+        if not isinstance(function, cst.FunctionDef):
+            return False
+        name = function.name.value
+        if name in ("main", "__init__"):
+            return True
+        uses = [node for node in self.find(cst.Name) if node.value == name and node is not function.name]
+        call = self.parent[uses[0]] if len(uses) == 1 and self.owner(function) is self.tree else None
+        if not isinstance(call, cst.Call) or self.in_loop(call) or self.inside(call, function):
+            return False
+        caller = self.function(call)
+        return caller is None or self.runs_once(caller)
+
     def in_loop(self, node: cst.CSTNode) -> bool:
         """Whether a node can run several times in one call of its function."""
         return isinstance(self.outer(node, *LOOPS, cst.FunctionDef, cst.Lambda, cst.ClassDef), LOOPS)
