@@ -87,6 +87,7 @@ OPTIONS: dict[str, Option] = {
     "timeout": Option("Give up after this long (90s, 5m).", "time"),
     "detail": Option("Keep a digest of every tensor of every step.", "switch"),
     "folder": Option("Where the recordings go.", metavar="FOLDER", flag=("--dir",)),
+    "keep_files": Option("Keep the files that each twin left, in FOLDER/A and FOLDER/B.", metavar="FOLDER"),
     "no_progress": Option("No live line.", "switch"),
     "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
     "output_format": Option("How the result is written.", "choice", "text"),
@@ -137,7 +138,7 @@ def check_options(program: Program, **given: Any) -> CheckOptions:
     interventions = parse_interventions(
         pin=pin_request(value["pin"]), vary=value["vary"], freeze=value["freeze"], stress=value["stress"]
     )
-    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder")
+    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files")
     return CheckOptions(
         program,
         contract=parse_contract(value["contract"]),

@@ -17,16 +17,19 @@ _IN_USE = 3600.0  # but none that may belong to a check that is still under way
 def new_folder(kind: str, chosen: str | None) -> Path:
     """A new, empty folder for one check or run: the one that was asked for, or one of our own."""
     if chosen is not None:
-        folder = Path(chosen)
-        if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-            raise CannotWrite(f"{folder} is not empty", hint="give --dir a new or an empty folder")
-        return _made(folder)
+        return _made(must_be_free(Path(chosen), "--dir"))
     root = default_root()
     _prune(root)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     name = f"{kind}-{stamp}-{os.getpid()}"
     names = chain([name], (f"{name}-{number}" for number in count(2)))  # several within one second
     return _made(next(root / name for name in names if not (root / name).exists()))
+
+
+def must_be_free(folder: Path, option: str) -> Path:
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        raise CannotWrite(f"{folder} is not empty", hint=f"give {option} a new or an empty folder")
+    return folder
 
 
 def default_root() -> Path:

@@ -176,7 +176,7 @@ def submounts(roots: tuple[Path, ...]) -> tuple[Path, ...]:
 def outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Without those that lie below another of them."""
     found: list[Path] = []
-    for path in sorted(set(paths), key=lambda path: len(path.parts)):
+    for path in sorted(set(paths), key=lambda path: (len(path.parts), path)):
         if not below(path, tuple(found)):
             found.append(path)
     return tuple(found)

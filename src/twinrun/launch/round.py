@@ -42,9 +42,10 @@ class Round:
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
         freezes = of_kind(Freeze, options.interventions)
-        files_frozen = any(source(freeze.source).files for freeze in freezes)  # as they were before each run
-        self._carried = options.carried and not files_frozen
-        self.views = store.views(options.program, options.patched, ways=options.views, fresh=files_frozen)
+        self.files_frozen = any(source(freeze.source).files for freeze in freezes)  # as before each run
+        self.views = store.views(
+            options.program, options.patched, ways=options.views, fresh=self.files_frozen
+        )
 
     def run(self) -> CheckResult:
         return self.sequential() if self.options.sequential else self.parallel()
@@ -54,6 +55,13 @@ class Round:
         return Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
 
     @property
+    def on_files_of_first(self) -> bool:
+        """Whether every twin starts from the files that the one before left."""
+        if self.files_frozen or not self.options.sequential:
+            return False
+        return self.options.carried or self.views.how == "shared"
+
+    @property
     def seconds(self) -> float:
         return time.monotonic() - self.started
 
@@ -61,7 +69,7 @@ class Round:
 
     def start(self, number: int, **settings: Any) -> Twin:
         options, name = self.options, self.names[number]
-        before = self.names[number - 1] if self._carried and number else None
+        before = self.names[number - 1] if self.on_files_of_first and number else None
         setup = setup_for(number, options.interventions)
         program, setup = self.views.start(name, options.program, setup, before)
         return Twin(

@@ -41,7 +41,8 @@ class ViewStore:
         """For the twins of one round. `fresh`: each must start from the same files, whatever the others do. Raises
         CannotCopy where that, or what is to be patched, is not possible here."""
         texts = {str(Path(path).resolve()): text for path, text in patched.items()}
-        roots = _roots(program, map(Path, texts))
+        own = _roots(program)
+        roots = outermost([*own, *(Path(path).parent for path in texts)])
         forced = os.environ.get(VARIABLE)
         reasons: list[str] = []
         for way in ways:
@@ -50,7 +51,7 @@ class ViewStore:
             if way == "overlay":
                 found = self._overlay(roots, texts, reasons)
             elif way == "copy":
-                found = self._copies(roots, texts, reasons)
+                found = self._copies(own, texts, reasons)
             else:
                 break
             if found is not None:
@@ -89,7 +90,8 @@ class ViewStore:
         return outermost([*mounted, *(path for path in ours if path.is_dir() and below(path, roots))])
 
     def _copies(self, roots: tuple[Path, ...], texts: Mapping[str, str], reasons: list[str]) -> Views | None:
-        problem = copy_problem(roots)
+        far = [path for path in texts if not below(path, roots)]  # would be imported from where it is
+        problem = f"{far[0]} lies elsewhere" if far else copy_problem(roots)
         if problem is not None:
             reasons.append(problem)
             return None
@@ -114,9 +116,9 @@ class ViewStore:
         return place
 
 
-def _roots(program: Program, files: Iterable[Path]) -> tuple[Path, ...]:
-    """The working folder, that of the program, and those of the files that are patched."""
-    found = [Path.cwd(), *(file.parent for file in files)]
+def _roots(program: Program) -> tuple[Path, ...]:
+    """The working folder, and that of the program."""
+    found = [Path.cwd()]
     if not program.module:
         target = Path(program.target).resolve()
         found.append(target if target.is_dir() else target.parent)

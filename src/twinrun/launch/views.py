@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from twinrun.errors import CannotWrite
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
 from twinrun.protocol import Facts
@@ -71,15 +70,12 @@ class Views:
     def keep(self, names: list[str], folder: Path) -> None:
         """Copies what each twin changed to a folder of its name."""
         for name in names:
+            (folder / name).mkdir(parents=True, exist_ok=True)
             for path, left in self.changes(name).items():
-                if left is None:
-                    continue
-                copy = folder / name / path.lstrip(os.sep)
-                try:
+                if left is not None:
+                    copy = folder / name / path.lstrip(os.sep)
                     copy.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(left, copy, follow_symlinks=False)
-                except OSError as problem:
-                    raise CannotWrite(f"cannot write to {copy}: {problem.strerror}") from None
 
 
 def below(path: Path | str, roots: tuple[Path, ...]) -> bool:
