@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from support import write
 
+from support import write
 from twinrun.errors import CannotCopy
 from twinrun.launch.interventions import Setup
 from twinrun.launch.overlay_view import overlay_problem
