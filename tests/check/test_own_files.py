@@ -96,12 +96,21 @@ def test_what_a_program_carries_to_its_next_run_is_found(tmp_path: Path, what: s
     text = f"import glob, os, twinrun\n{textwrap.dedent(CARRIED[what])}\ntwinrun.probe('count', [count])\n"
     document = found(tmp_path, text, TWINRUN_VIEWS=how)
     assert document["verdict"] == "diverges", document
-    assert (
-        any("changed what it reads" in note and APART in note for note in document["notes"])
-        or how == "shared"
-    )
-    assert document["conditions"]["sequential"]
-    assert how == "shared" or sorted(files(tmp_path)) == ["seed", "train.py"]
+    if how != "shared":  # where it may show at once
+        assert any("changed what it reads" in note and APART in note for note in document["notes"])
+        assert document["conditions"]["sequential"] and document["conditions"]["carried"]
+        assert sorted(files(tmp_path)) == ["seed", "train.py"]
+
+
+def test_a_program_that_cannot_run_on_what_it_left_repeats_from_the_same_start_and_it_is_said(
+    tmp_path: Path,
+) -> None:
+    text = "import os\nos.path.exists('weights')\nos.mkdir('weights')\n" + SAME
+    document = found(tmp_path, text)
+    assert document["verdict"] == "repeats", document
+    [note] = document["notes"]
+    assert "the files that a run leaves (weights) may change the next" in note
+    assert "twin B alone ended with exit code 1" in note
 
 
 def test_a_file_that_was_only_written_by_the_program_itself_needs_no_second_look(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
-from twinrun.launch.views import Changes, Views, Way
+from twinrun.launch.views import Changes, Views, Way, remove_tree
 from twinrun.protocol import Event, Facts, Freeze
 from twinrun.protocol.intervention import Intervention
 
@@ -34,6 +34,7 @@ class CopyViews(Views):
     def start(
         self, name: str, program: Program, setup: Setup, before: str | None = None
     ) -> tuple[Program, Setup]:
+        remove_tree(self.place / name)
         for number, root in enumerate(self.roots):
             self._make(root if before is None else self._copy(before, number), self._copy(name, number))
         for path, text in self.patched.items():

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
-from twinrun.launch.views import Changes, Views, Way, below
+from twinrun.launch.views import Changes, Views, Way, below, remove_tree
 from twinrun.twin import enter_view
 from twinrun.twin.enter_view import Job, Root
 
@@ -39,6 +39,7 @@ class OverlayViews(Views):
         self, name: str, program: Program, setup: Setup, before: str | None = None
     ) -> tuple[Program, Setup]:
         self._layers[name] = (name, *(self._layers[before] if before is not None else ()))
+        remove_tree(self.place / name)
         for number in range(len(self.roots)):
             self._make(name, number)
         launcher = launched(self._job(self._layers[name]), program.python)

@@ -26,6 +26,7 @@ from twinrun.protocol.intervention import of_kind
 from twinrun.protocol.messages import AskTrace
 from twinrun.protocol.registry import source
 from twinrun.recording.frame import Frame
+from twinrun.recording.store import WHOLE_FRAMES
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Stream, Verdict
 
 
@@ -41,6 +42,7 @@ class Round:
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
+        self.first: Round = self  # whose first twin the others are compared with, one after the other
         freezes = of_kind(Freeze, options.interventions)
         self.files_frozen = any(source(freeze.source).files for freeze in freezes)  # as before each run
         self.views = store.views(
@@ -48,11 +50,25 @@ class Round:
         )
 
     def run(self) -> CheckResult:
+        if self.first is not self:
+            return self._against_first(1)
         return self.sequential() if self.options.sequential else self.parallel()
 
     def again(self, name: str, **changes: Any) -> Round:
         """Another round of the same check, with these options changed."""
         return Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
+
+    def continued(self, name: str) -> Round:
+        """A round in which the second twin starts from the files that the first one left. The first need not run again
+        where its recording has all that a comparison may ask for."""
+        later = self.again(name, sequential=True, carried=True)
+        recorded = self._first_twin()
+        if not self.options.contract.numeric and len(recorded.reader) <= WHOLE_FRAMES:
+            later.first, later.views, later.facts = self, self.views, self.facts[:1]
+        return later
+
+    def _first_twin(self) -> RecordedTwin:
+        return RecordedTwin(self.names[0], self.first.folder / self.names[0])
 
     @property
     def on_files_of_first(self) -> bool:
@@ -119,7 +135,7 @@ class Round:
     def _against_first(self, number: int) -> CheckResult:
         with self.living([]) as twins:
             twins.append(self.start(number))
-            first = RecordedTwin(self.names[0], self.folder / self.names[0])
+            first = self._first_twin()
             frames = first.follow()
             judge = Judge(self.options.contract, [first, twins[0]])
             uneven: list[Frame] = []
@@ -238,10 +254,14 @@ class Round:
             controls=msgspec.to_builtins(known.controls, enc_hook=str),
             varied=self.options.variations,
             environment=known.environment,
-            recordings=tuple(str(self.folder / name) for name in self.names if (self.folder / name).is_dir()),
+            recordings=tuple(map(str, self._recordings())),
             notes=tuple(notes),
             output_tail=tail,
         )
+
+    def _recordings(self) -> list[Path]:
+        folders = [self.first.folder / self.names[0], *(self.folder / name for name in self.names[1:])]
+        return [folder for folder in folders if folder.is_dir()]
 
 
 def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) -> CheckResult:

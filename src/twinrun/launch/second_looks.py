@@ -45,7 +45,7 @@ def one_after_the_other(last: Round, result: CheckResult) -> tuple[Round, CheckR
     """Twins that shared a file, or failed on what they share, are run again, each alone."""
     if last.options.sequential or (why := _in_each_others_way(last, result.verdict)) is None:
         return last, result
-    return _again_alone(last, why)
+    return _again_alone(last.again("one-after-the-other", sequential=True), why)
 
 
 def carried_over(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
@@ -54,17 +54,20 @@ def carried_over(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
     changed = changed_inputs(last.facts)
     if result.verdict != REPEATS or not changed or last.files_frozen or last.on_files_of_first:
         return last, result
-    return _again_alone(last, f"the program changed what it reads ({_names(changed)})", carried=True)
+    why = f"the program changed what it reads ({_names(changed)})"
+    apart, found = _again_alone(last.continued("on-the-same-files"), why)
+    if found.verdict != UNDECIDED:
+        return apart, found
+    # No other numbers than before: the program does not run on what it left, or has not come to its end.
+    note = f"the files that a run leaves ({_names(changed)}) may change the next: on them, {found.reason}"
+    return last, result.replace(notes=(*result.notes, note))
 
 
-def _again_alone(last: Round, why: str, *, carried: bool = False) -> tuple[Round, CheckResult]:
-    name = "on-the-same-files" if carried else "one-after-the-other"
-    apart = last.again(name, sequential=True, carried=carried)
+def _again_alone(apart: Round, why: str) -> tuple[Round, CheckResult]:
     found = apart.run()
     note = f"{why}, so the twins were run again, one after the other"
-    return apart, found.replace(
-        conditions=Conditions(sequential=True, carried=carried), notes=(note, *found.notes)
-    )
+    conditions = Conditions(sequential=True, carried=apart.options.carried)
+    return apart, found.replace(conditions=conditions, notes=(note, *found.notes))
 
 
 def _in_each_others_way(last: Round, verdict: str) -> str | None:

@@ -31,6 +31,7 @@ _MARGIN = 2_000_000_000  # ns: twins do not start at the same moment
 _NOT_DATA = (".py", ".pyc", ".so")
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/share/", "/usr/lib/")
 _PATH_LIBRARIES = ("", "genericpath", "posixpath", "pathlib", "os")
+_MAKERS = ("makedirs",)  # look only for what they are about to make
 _NOT_LISTED = ("__pycache__",)
 _MISSING = b""
 _NOT_A_FILE = (-1, -1)
@@ -191,7 +192,7 @@ def _stat_path(session: Session, original: Any, path: Any, *args: Any, **kwargs:
     except FileNotFoundError:
         if isinstance(path, (str, bytes, os.PathLike)) and session.inputs is not None:
             who = caller()
-            if who is not None and who.via in _PATH_LIBRARIES:
+            if who is not None and who.via in _PATH_LIBRARIES and who.entry not in _MAKERS:
                 session.inputs.record_read(path, who)
         raise
 
