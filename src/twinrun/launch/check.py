@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from twinrun.launch.delivered import judge_delivered
 from twinrun.launch.folders import must_be_free, new_folder
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import without_refused
@@ -81,5 +82,6 @@ def _observe(last: Round) -> tuple[Round, Observed]:
         result = result.replace(notes=(*notes, *result.notes))
     for second_look in (without_overlay, one_after_the_other, carried_over, stress_run):
         last, result = second_look(last, result)
+    result = judge_delivered(last, result)
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
     return last, Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces))

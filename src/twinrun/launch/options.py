@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from twinrun.comparison.contract import BITWISE, Contract
+from twinrun.comparison.delivered import Ignored
 from twinrun.comparison.judge import Judge
 from twinrun.launch.program import Program
 from twinrun.launch.twin_process import Twin
@@ -27,6 +28,7 @@ class CheckOptions(Intervened):
     events: bool = True
     folder: str | None = None
     tracing: Tracing = ""
+    ignored_output: tuple[Ignored, ...] = ()
     patched: Mapping[str, str] = field(
         default_factory=dict
     )  # absolute path: the text that the twins see there

@@ -16,10 +16,11 @@ from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.lockstep import Look, Outcome, advance
+from twinrun.launch.no_step import no_step
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.recorded_twin import RecordedTwin
-from twinrun.launch.twin_process import Twin, ending, not_instrumented
+from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Facts, Freeze, Trace
 from twinrun.protocol.intervention import of_kind
@@ -52,6 +53,8 @@ class Round:
     def run(self) -> CheckResult:
         if self.first is not self:
             return self._against_first(1)
+        if self.options.contract.output:
+            return self.unwatched()
         return self.sequential() if self.options.sequential else self.parallel()
 
     def again(self, name: str, **changes: Any) -> Round:
@@ -62,13 +65,16 @@ class Round:
         """A round in which the second twin starts from the files that the first one left. The first need not run again
         where its recording has all that a comparison may ask for."""
         later = self.again(name, sequential=True, carried=True)
-        recorded = self._first_twin()
-        if not self.options.contract.numeric and len(recorded.reader) <= WHOLE_FRAMES:
+        contract = self.options.contract
+        if contract.bitwise and not contract.output and len(self._first_twin().reader) <= WHOLE_FRAMES:
             later.first, later.views, later.facts = self, self.views, self.facts[:1]
         return later
 
     def _first_twin(self) -> RecordedTwin:
-        return RecordedTwin(self.names[0], self.first.folder / self.names[0])
+        return RecordedTwin(self.names[0], self.recording(self.names[0]))
+
+    def recording(self, name: str) -> Path:
+        return (self.first if name == self.names[0] else self).folder / name
 
     @property
     def on_files_of_first(self) -> bool:
@@ -103,7 +109,7 @@ class Round:
             yield twins
         finally:
             for twin in twins:
-                twin.kill(status="held")
+                twin.kill()
 
     def _advance(self, twins: list[Twin], judge: Judge, look: Look) -> Outcome:
         self.screen.twins(twins)
@@ -130,6 +136,17 @@ class Round:
             result = self._against_first(number)
             if result.verdict != REPEATS:
                 break
+        return result
+
+    def unwatched(self) -> CheckResult:
+        """One after the other, and no step compared: whether they agree is for their output to say."""
+        for number in range(self.options.runs):
+            with self.living([]) as twins:
+                twins.append(self.start(number, lockstep=False))
+                judge = Judge(self.options.contract, twins)
+                result = self.conclude(self._advance(twins, judge, judge.count), twins, judge)
+                if self.failed or result.reason_kind not in (None, "no-step"):
+                    break
         return result
 
     def _against_first(self, number: int) -> CheckResult:
@@ -181,17 +198,24 @@ class Round:
             answers = [twin.ask(AskTrace(), timeout=120.0) for twin in twins]
             self.traces = [answer for answer in answers if isinstance(answer, Trace)]
         self.facts += self._facts_of(twins)
+        for twin in twins:
+            twin.kill(status="held")
         return self._result(UNDECIDED if judge.unmeasured else DIVERGES, judge, judge.unmeasured)
 
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
         """Every twin has ended, and no difference that counts was seen."""
-        if judge.frames == 0:
-            return self._result(UNDECIDED, judge, _nothing_seen(twins))
+        if not judge.observed:
+            return self._result(UNDECIDED, judge, self._nothing_seen(twins))
         if any(twin.end is None for twin in twins):
             known = f"equal up to step {judge.steps}, nothing is known of what came after"
-            return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{_NO_END}: {known}"))
+            return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{NO_END}: {known}"))
         verdict, reason = judge.bands()
         return self._result(verdict, judge, reason)
+
+    def _nothing_seen(self, twins: list[Twin]) -> Reason:
+        if any(twin.end is None for twin in twins):
+            return Reason("abrupt-exit", f"{NO_END}, and no training step was observed")
+        return no_step(self.facts)
 
     def _one_has_ended(self, difference: Difference, twins: list[Twin], judge: Judge) -> CheckResult:
         """One twin stands at its end and another goes on. Whether that end was a good one is known when it is over."""
@@ -260,8 +284,7 @@ class Round:
         )
 
     def _recordings(self) -> list[Path]:
-        folders = [self.first.folder / self.names[0], *(self.folder / name for name in self.names[1:])]
-        return [folder for folder in folders if folder.is_dir()]
+        return [folder for folder in map(self.recording, self.names) if folder.is_dir()]
 
 
 def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) -> CheckResult:
@@ -278,16 +301,6 @@ def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) 
         growth=tuple(judge.growth),
         also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
     )
-
-
-_NO_END = "the program exited abruptly (os._exit or a crash)"
-
-
-def _nothing_seen(twins: list[Twin]) -> Reason:
-    notes = [note for twin in twins if twin.end is not None for note in twin.end.facts.notes]
-    if any(twin.end is None for twin in twins):
-        return Reason("abrupt-exit", f"{_NO_END}, and no training step was observed")
-    return Reason("no-step", "no training step was observed" + (f" ({notes[0]})" if notes else ""))
 
 
 def _letter(number: int) -> str:

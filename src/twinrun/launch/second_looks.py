@@ -52,14 +52,18 @@ def carried_over(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
     """Twins that start from the same files prove nothing about the next run of a program that changes what it reads.
     It is run as its user would, twice on the same files."""
     changed = changed_inputs(last.facts)
-    if result.verdict != REPEATS or not changed or last.files_frozen or last.on_files_of_first:
+    by_output = last.options.contract.output  # judged when the last round is known
+    agreed = result.verdict == REPEATS or (by_output and result.reason_kind in (None, "no-step"))
+    if not agreed or not changed or last.files_frozen or last.on_files_of_first:
         return last, result
     why = f"the program changed what it reads ({_names(changed)})"
     apart, found = _again_alone(last.continued("on-the-same-files"), why)
-    if found.verdict != UNDECIDED:
+    if found.verdict == DIVERGES or (by_output and not apart.failed):
         return apart, found
-    # No other numbers than before: the program does not run on what it left, or has not come to its end.
-    note = f"the files that a run leaves ({_names(changed)}) may change the next: on them, {found.reason}"
+    # What the program delivers is compared from the same start, so the round before it stays the last.
+    note = f"{why}: checked once more on the files that a run leaves"
+    if found.verdict == UNDECIDED:
+        note += f", which gave no answer: {found.reason}"
     return last, result.replace(notes=(*result.notes, note))
 
 

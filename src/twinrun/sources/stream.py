@@ -25,7 +25,6 @@ class StreamSource(Source):
     stream: str = ""  # the source whose "seed" and "reseed" events count: often its own name
     title: str = ""  # as the subject of a sentence: "NumPy's global stream"
     draw_action: str = "draw"
-    compared: tuple[str, ...] = ("draw",)
     on_host: bool = False  # drawn by Python code, which input pipelines, loader workers and threads may run
     compares_values: bool = True  # False: no digest shows what was drawn, so only `seeded=False` is suspected
     narrows: bool = True  # of several lines that draw, one alone may be enough
