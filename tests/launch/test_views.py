@@ -209,7 +209,7 @@ def test_a_folder_that_is_too_large_or_not_the_programs_own_is_shared_and_that_i
     with pytest.raises(CannotCopy, match="too large to copy"):
         store.views(program, {str(home / "train.py"): "print(2)"})
     with pytest.raises(CannotCopy, match="too large to copy"):
-        store.views(program, {}, fresh=True)
+        store.views(program, {}, frozen=[])
     monkeypatch.chdir("/")
     assert (
         "/ is no folder of the program's own" in store.views(Program("json.tool", module=True), {}).notes[0]
@@ -238,3 +238,19 @@ def test_large_folders_that_a_program_does_not_write_are_not_copied_but_there(
     made = views(store, "copy", program)
     assert run(made, "A", program) == "main\n"
     assert made.changes("A") == {}
+
+
+def test_a_frozen_file_that_lies_elsewhere_is_in_the_view_too(
+    home: Path, tmp_path: Path, store: ViewStore
+) -> None:
+    (tmp_path / "else").mkdir()
+    state = tmp_path / "else" / "state"
+    state.write_text("1")
+    program = Program(str(write(home, f"open({str(state)!r}, 'a').write('2')")))
+    if views(store, "overlay", program).how == "overlay":
+        made = store.views(program, {}, frozen=[str(state)])
+        run(made, "A", program)
+        assert texts(made.changes("A")) == {str(state): "12"}
+        assert state.read_text() == "1"
+    with pytest.raises(CannotCopy, match="state lies elsewhere"):
+        store.views(program, {}, ways=("copy", "shared"), frozen=[str(state)])

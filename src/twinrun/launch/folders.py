@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -59,6 +60,17 @@ def _prune(root: Path) -> None:
         ours = [entry for kind in ("check", "run") for entry in root.glob(f"{kind}-*") if entry.is_dir()]
         for old in sorted(ours, key=lambda entry: entry.stat().st_mtime)[:-KEPT]:
             if old.stat().st_mtime < time.time() - _IN_USE:
-                shutil.rmtree(old, ignore_errors=True)
+                remove_tree(old)
     except OSError:
         return
+
+
+def remove_tree(folder: Path) -> None:
+    """With what a program, or the kernel, has made unreadable there."""
+    for inner, names, _ in os.walk(folder):
+        for name in names:
+            path = Path(inner, name)
+            if not path.is_symlink():
+                with contextlib.suppress(OSError):
+                    path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -17,9 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
+from twinrun.launch.folders import remove_tree
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
-from twinrun.launch.views import Changes, Views, Way, below, remove_tree
+from twinrun.launch.views import Changes, Views, Way, below
 from twinrun.twin import enter_view
 from twinrun.twin.enter_view import Job, Root
 
@@ -140,16 +141,22 @@ def overlay_problem(roots: tuple[Path, ...], place: Path) -> str | None:
     """Why the files of views of these folders cannot be kept in this place; None where they can."""
     if below(place, roots):
         return f"{place} lies below it"
-    return _tried(roots, place, place.stat().st_dev)
+    return _tried(roots, _FileSystem(place.stat().st_dev, place))
+
+
+@dataclass(frozen=True)
+class _FileSystem:
+    device: int
+    place: Path = field(compare=False)  # a folder there
 
 
 @lru_cache(maxsize=64)
-def _tried(roots: tuple[Path, ...], place: Path, device: int) -> str | None:
-    """One is made and left: kernels, containers and file systems differ too much to be asked."""
+def _tried(roots: tuple[Path, ...], where: _FileSystem) -> str | None:
+    """A view is made and left: kernels, containers and file systems differ too much to be asked."""
     made: list[Root] = []
     try:
         for number, root in enumerate(roots):
-            upper = place / "try" / str(number) / "upper"
+            upper = where.place / "try" / str(number) / "upper"
             upper.mkdir(parents=True)
             (upper.parent / "work").mkdir()
             made.append(_root(root, upper))

@@ -23,7 +23,7 @@ from twinrun.launch.recorded_twin import RecordedTwin
 from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Facts, Freeze, Trace
-from twinrun.protocol.intervention import of_kind
+from twinrun.protocol.intervention import ANYWHERE, of_kind
 from twinrun.protocol.messages import AskTrace
 from twinrun.protocol.registry import source
 from twinrun.recording.frame import Frame
@@ -44,10 +44,11 @@ class Round:
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
         self.first: Round = self  # whose first twin the others are compared with, one after the other
-        freezes = of_kind(Freeze, options.interventions)
-        self.files_frozen = any(source(freeze.source).files for freeze in freezes)  # as before each run
+        frozen = [each for each in of_kind(Freeze, options.interventions) if source(each.source).files]
+        self.files_frozen = bool(frozen)  # every twin starts from the same ones
+        files = [each.file for each in frozen if each.file != ANYWHERE]
         self.views = store.views(
-            options.program, options.patched, ways=options.views, fresh=self.files_frozen
+            options.program, options.patched, ways=options.views, frozen=files if frozen else None
         )
 
     def run(self) -> CheckResult:

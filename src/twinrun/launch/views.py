@@ -3,7 +3,6 @@ writes is its own, and the user's files are as they were when it is over."""
 
 from __future__ import annotations
 
-import contextlib
 import filecmp
 import os
 import shutil
@@ -81,17 +80,6 @@ class Views:
 def below(path: Path | str, roots: tuple[Path, ...]) -> bool:
     """Whether a path is one of these folders, or lies below one."""
     return any(Path(path).is_relative_to(root) for root in roots)
-
-
-def remove_tree(folder: Path) -> None:
-    """With what a program, or the kernel, has made unreadable there."""
-    for inner, names, _ in os.walk(folder):
-        for name in names:
-            path = Path(inner, name)
-            if not path.is_symlink():
-                with contextlib.suppress(OSError):
-                    path.chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _no_result(path: str) -> bool:
