@@ -89,8 +89,10 @@ CARRIED = {
 }
 
 
-@pytest.mark.parametrize("what", CARRIED)
-@pytest.mark.parametrize("how", ["overlay", "copy", "shared"])
+@pytest.mark.parametrize(
+    ("what", "how"),
+    [*((what, "overlay") for what in CARRIED), ("a counter", "copy"), ("a counter", "shared")],
+)
 def test_what_a_program_carries_to_its_next_run_is_found(tmp_path: Path, what: str, how: str) -> None:
     (tmp_path / "seed").write_text("7")
     text = f"import glob, os, twinrun\n{textwrap.dedent(CARRIED[what])}\ntwinrun.probe('count', [count])\n"

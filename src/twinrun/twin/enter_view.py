@@ -1,10 +1,10 @@
 """Started in front of a twin's interpreter: makes a mount namespace in which the twin sees its own view of the user's
 folders, and becomes the interpreter. The process stays the same. Imports as little as can be: every twin waits for it."""
 
-import _signal as signal
 import ctypes
 import marshal
 import os
+import signal
 import sys
 
 Root = tuple[
