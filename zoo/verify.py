@@ -69,6 +69,8 @@ class Manner:
     limit: float = 120.0
     brief: bool = False
     """Stop a series that must differ as soon as it does."""
+    whole: bool = False
+    """Leave out the series in which one cause alone is left."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ def verify(program: Program, manner: Manner) -> tuple[bool, list[Outcome]]:
     if everything:
         outcomes.append(series(program, "fixed", everything, manner))
         right &= not outcomes[-1].failure and outcomes[-1].distinct == 1
-    if len(everything) > 1:
+    if len(everything) > 1 and not manner.whole:
         for left in everything:
             rest = tuple(n for n in everything if n != left)
             outcomes.append(series(program, f"only cause {left + 1} left", rest, manner, True))
@@ -224,6 +226,9 @@ def main() -> int:
     parser.add_argument(
         "--brief", action="store_true", help="stop a series that must differ as soon as it does"
     )
+    parser.add_argument(
+        "--whole", action="store_true", help="only as written and with every cause fixed, not each cause alone"
+    )
     parser.add_argument("--together", action="store_true", help="two runs at a time, as twins run")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one run")
     parser.add_argument("--json", type=Path, help="write the outcomes here, one JSON line per program")
@@ -234,7 +239,7 @@ def main() -> int:
         programs = [p for p in programs if p.name in options.names]
     if options.code:
         programs = [p for p in programs if set(options.code) & {p.group, *p.family.split("+")}]
-    manner = Manner(options.runs, options.together, options.timeout, options.brief)
+    manner = Manner(options.runs, options.together, options.timeout, options.brief, options.whole)
     wrong = 0
     for program in programs:
         right, outcomes = verify(program, manner)

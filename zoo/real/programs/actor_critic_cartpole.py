@@ -40,7 +40,7 @@ def expected_returns(rewards):
     return (returns - returns.mean()) / (returns.std() + EPS)
 
 
-model = ActorCritic(env.action_space.n, 32)
+model = ActorCritic(int(env.action_space.n), 32)
 optimizer = keras.optimizers.Adam(0.01)
 huber = keras.losses.Huber(reduction="sum")
 

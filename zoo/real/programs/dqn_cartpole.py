@@ -29,7 +29,7 @@ def q_network(states, actions):
 class Agent:
     def __init__(self, env):
         self.env = env
-        self.actions = env.action_space.n
+        self.actions = int(env.action_space.n)
         self.model = q_network(env.observation_space.shape[0], self.actions)
         self.target = q_network(env.observation_space.shape[0], self.actions)
         self.target.set_weights(self.model.get_weights())
