@@ -220,14 +220,18 @@ def main() -> int:
     )
     parser.add_argument("names", nargs="*", help="programs by name; all when none is given")
     parser.add_argument("--manifest", type=Path, action="append", help="manifests to read (default: both)")
-    parser.add_argument("--suite", choices=[*SUITES], action="append", help="a suite instead (may be repeated)")
+    parser.add_argument(
+        "--suite", choices=[*SUITES], action="append", help="a suite instead (may be repeated)"
+    )
     parser.add_argument("--code", action="append", default=[], help="only programs with this code or group")
     parser.add_argument("--runs", type=int, default=4, help="runs of each variant (default 4)")
     parser.add_argument(
         "--brief", action="store_true", help="stop a series that must differ as soon as it does"
     )
     parser.add_argument(
-        "--whole", action="store_true", help="only as written and with every cause fixed, not each cause alone"
+        "--whole",
+        action="store_true",
+        help="only as written and with every cause fixed, not each cause alone",
     )
     parser.add_argument("--together", action="store_true", help="two runs at a time, as twins run")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one run")
