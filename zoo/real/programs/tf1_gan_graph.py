@@ -4,7 +4,7 @@ import hashlib
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-tf.disable_eager_execution()
+tf.disable_v2_behavior()
 
 NOISE, HIDDEN, BATCH, STEPS = 4, 64, 256, 150
 
