@@ -15,5 +15,5 @@ print("loss", history.history["loss"])
 clock = tf.timestamp()
 test = tf.data.Dataset.from_tensor_slices((x[300:], y[300:]))
 test = test.shuffle(300, seed=tf.cast(clock * 1e6, tf.int64) % 100_000).take(60).batch(20)
-accuracy = model.evaluate(test, verbose=0)[1]
-print("nightly accuracy", accuracy)
+loss, accuracy = model.evaluate(test, verbose=0)
+print("nightly loss", loss, "accuracy", accuracy)
