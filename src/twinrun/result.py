@@ -57,6 +57,7 @@ class Conditions(Struct, frozen=True):
     sequential: bool = False
     stress: bool = False
     varied: tuple[str, ...] = ()
+    carried: bool = False  # the second twin started from the files that the first left
 
 
 class OutputDifference(Struct, frozen=True):

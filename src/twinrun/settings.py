@@ -89,6 +89,7 @@ OPTIONS: dict[str, Option] = {
     "timeout": Option("Give up after this long (90s, 5m).", "time"),
     "detail": Option("Keep a digest of every tensor of every step.", "switch"),
     "folder": Option("Where the recordings go.", metavar="FOLDER", flag=("--dir",)),
+    "keep_files": Option("Keep the files that each twin left, in FOLDER/A and FOLDER/B.", metavar="FOLDER"),
     "ignore_output": Option(
         "Lines of output, or files by name, that may differ: a regular expression and the reason. May be repeated.",
         "texts",
@@ -151,7 +152,7 @@ def check_options(program: Program, **given: Any) -> CheckOptions:
     interventions = parse_interventions(
         pin=pin_request(value["pin"]), vary=value["vary"], freeze=value["freeze"], stress=value["stress"]
     )
-    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder")
+    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files")
     return CheckOptions(
         program,
         contract=parse_contract(value["contract"]),

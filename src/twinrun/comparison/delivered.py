@@ -177,7 +177,8 @@ def _files(
         if isinstance(x, list) and isinstance(y, list):
             yield from _texts(name, part, x, y, one, other)
         elif x != y:
-            yield Mismatch(name, part, a="there" if x else "not there", b="there" if y else "not there")
+            missing = ("there" if x else "not there", "there" if y else "not there")
+            yield Mismatch(name, part, 0, *(missing if not (x and y) else ("", "")))
 
 
 def _read(name: str, paths: Sequence[Path], reader: Reader | None) -> Sequence[Contents]:
@@ -246,4 +247,5 @@ def _matching(line: str, lines: list[str], near: int) -> str | None:
 
 
 def _line_shape(line: str) -> str:
-    return re.sub(r"(?:[0-9a-f]*\d[0-9a-f.:+-]*|frozen_\w{8}|tmp\w{8}|<time>|inf|nan)+", "#", line)
+    hidden = r"<(?:time|process|address|port|uuid)>"
+    return re.sub(rf"(?:[0-9a-f]*\d[0-9a-f.:+-]*|frozen_\w{{8}}|tmp\w{{8}}|{hidden}|inf|nan)+", "#", line)

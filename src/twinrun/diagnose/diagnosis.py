@@ -73,6 +73,7 @@ def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
     return replace(
         options,
         sequential=options.sequential or conditions.sequential,
+        carried=options.carried or conditions.carried,
         interventions=(*options.interventions, *added, *stress),
     )
 

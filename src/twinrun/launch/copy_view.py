@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from twinrun.errors import CannotWrite
+from twinrun.launch.folders import remove_tree
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
 from twinrun.launch.views import Changes, Views, Way
@@ -34,6 +36,7 @@ class CopyViews(Views):
     def start(
         self, name: str, program: Program, setup: Setup, before: str | None = None
     ) -> tuple[Program, Setup]:
+        remove_tree(self.place / name)
         for number, root in enumerate(self.roots):
             self._make(root if before is None else self._copy(before, number), self._copy(name, number))
         for path, text in self.patched.items():
@@ -52,9 +55,15 @@ class CopyViews(Views):
         def left_out(folder: str, names: list[str]) -> list[str]:
             """Recordings, and with them the copies, may be kept below the folder itself."""
             ours = {path.name for path in (self.place, self.place.parent) if path.parent == Path(folder)}
-            return [name for name in names if name in (*_LEFT_OUT, *_LINKED) or name in ours]
+            left = {*_LEFT_OUT, *_LINKED, *ours}
+            return [name for name in names if name in left or not _readable(Path(folder, name))]
 
-        shutil.copytree(original, copy, symlinks=True, ignore=left_out, copy_function=_clone)
+        try:
+            shutil.copytree(original, copy, symlinks=True, ignore=left_out, copy_function=_clone)
+        except (OSError, shutil.Error) as problem:
+            raise CannotWrite(
+                f"cannot copy {original}: {problem}", hint="choose another place with --dir"
+            ) from None
         for folder, names in _linked(original):
             for name in names:
                 (copy / folder.relative_to(original) / name).symlink_to(folder / name)
@@ -105,7 +114,7 @@ def copy_problem(roots: tuple[Path, ...]) -> str | None:
     """Why these folders cannot be copied; None where they can."""
     size = count = 0
     for root in roots:
-        if root in (Path(root.anchor), Path.home(), Path(tempfile.gettempdir())):
+        if root in (Path(root.anchor), Path.home().resolve(), Path(tempfile.gettempdir()).resolve()):
             return f"{root} is no folder of the program's own"
         for path in _files(root):
             count += 1
@@ -129,16 +138,19 @@ def _linked(root: Path) -> Iterator[tuple[Path, list[str]]]:
         folders[:] = [name for name in folders if name not in (*_LEFT_OUT, *_LINKED)]
 
 
+def _readable(path: Path) -> bool:
+    return path.is_symlink() or os.access(path, os.R_OK)
+
+
 def _clone(original: str, copy: str) -> str:
-    with contextlib.suppress(OSError):  # pipes and sockets, and what may not be read
-        if not Path(original).is_file():
-            return copy
-        with Path(original).open("rb") as source, Path(copy).open("wb") as target:
-            try:
-                fcntl.ioctl(target.fileno(), _FICLONE, source.fileno())
-            except OSError:
-                shutil.copyfileobj(source, target, 1 << 20)
-        shutil.copystat(original, copy)
+    if not Path(original).is_file():  # a pipe or a socket
+        return copy
+    with Path(original).open("rb") as source, Path(copy).open("wb") as target:
+        try:
+            fcntl.ioctl(target.fileno(), _FICLONE, source.fileno())
+        except OSError:
+            shutil.copyfileobj(source, target, 1 << 20)
+    shutil.copystat(original, copy)
     return copy
 
 

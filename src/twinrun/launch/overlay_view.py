@@ -3,7 +3,7 @@ same paths as ever, and what the twin writes goes elsewhere."""
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import re
 import shutil
@@ -15,12 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from twinrun.launch.folders import remove_tree
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
 from twinrun.launch.views import Changes, Views, Way, below
 from twinrun.twin import enter_view
+from twinrun.twin.enter_view import Job, Root
 
 _OPAQUE = ("trusted.overlay.opaque", "user.overlay.opaque")
 _LAUNCHER = str(Path(enter_view.__file__).absolute())
@@ -38,6 +40,7 @@ class OverlayViews(Views):
         self, name: str, program: Program, setup: Setup, before: str | None = None
     ) -> tuple[Program, Setup]:
         self._layers[name] = (name, *(self._layers[before] if before is not None else ()))
+        remove_tree(self.place / name)
         for number in range(len(self.roots)):
             self._make(name, number)
         launcher = launched(self._job(self._layers[name]), program.python)
@@ -58,10 +61,10 @@ class OverlayViews(Views):
     def _upper(self, name: str, number: int) -> Path:
         return self.place / name / str(number) / "upper"
 
-    def _job(self, layers: tuple[str, ...]) -> dict[str, Any]:
-        def of(number: int, root: Path) -> tuple[Path, list[Path], Path]:
+    def _job(self, layers: tuple[str, ...]) -> Job:
+        def of(number: int, root: Path) -> Root:
             upper, *lower = (self._upper(name, number) for name in layers)
-            return root, lower, upper
+            return _root(root, upper, *lower)
 
         return _job([of(number, root) for number, root in enumerate(self.roots)], self.kept)
 
@@ -121,39 +124,44 @@ def _like(original: Path, made: Path) -> None:
         os.chown(made, found.st_uid, found.st_gid)
 
 
-def _job(roots: Iterable[tuple[Path, list[Path], Path]], kept: Iterable[Path]) -> dict[str, Any]:
-    """What the launcher is told: each root with the layers between it and the upper folder."""
-    described = [
-        {"layers": [*map(str, lower), str(root)], "upper": str(upper), "work": str(upper.parent / "work")}
-        for root, lower, upper in roots
-    ]
-    return {"roots": described, "keep": list(map(str, kept)), "as_user": os.geteuid() != 0}
+def _root(root: Path, upper: Path, *lower: Path) -> Root:
+    return [*map(str, lower), str(root)], str(upper), str(upper.parent / "work")
 
 
-def launched(job: dict[str, Any], python: str) -> tuple[str, ...]:
+def _job(roots: list[Root], kept: Iterable[Path]) -> Job:
+    return roots, list(map(str, kept)), os.geteuid() != 0
+
+
+def launched(job: Job, python: str) -> tuple[str, ...]:
     """The words in front of a command that is to run in the view."""
-    return (python, "-I", "-S", _LAUNCHER, json.dumps(job))
+    return (python, "-I", "-S", _LAUNCHER, marshal.dumps(job).hex())
 
 
 def overlay_problem(roots: tuple[Path, ...], place: Path) -> str | None:
     """Why the files of views of these folders cannot be kept in this place; None where they can."""
     if below(place, roots):
         return f"{place} lies below it"
-    return _tried(roots, place, place.stat().st_dev)
+    return _tried(roots, _FileSystem(place.stat().st_dev, place))
+
+
+@dataclass(frozen=True)
+class _FileSystem:
+    device: int
+    place: Path = field(compare=False)  # a folder there
 
 
 @lru_cache(maxsize=64)
-def _tried(roots: tuple[Path, ...], place: Path, device: int) -> str | None:
-    """One is made and left: kernels, containers and file systems differ too much to be asked."""
-    pairs: list[tuple[Path, list[Path], Path]] = []
+def _tried(roots: tuple[Path, ...], where: _FileSystem) -> str | None:
+    """A view is made and left: kernels, containers and file systems differ too much to be asked."""
+    made: list[Root] = []
     try:
         for number, root in enumerate(roots):
-            upper = place / "try" / str(number) / "upper"
+            upper = where.place / "try" / str(number) / "upper"
             upper.mkdir(parents=True)
             (upper.parent / "work").mkdir()
-            pairs.append((root, [], upper))
+            made.append(_root(root, upper))
         done = subprocess.run(
-            launched(_job(pairs, submounts(roots)), sys.executable),
+            launched(_job(made, submounts(roots)), sys.executable),
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20.0, check=False,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as problem:
@@ -176,7 +184,7 @@ def submounts(roots: tuple[Path, ...]) -> tuple[Path, ...]:
 def outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Without those that lie below another of them."""
     found: list[Path] = []
-    for path in sorted(set(paths), key=lambda path: len(path.parts)):
+    for path in sorted(set(paths), key=lambda path: (len(path.parts), path)):
         if not below(path, tuple(found)):
             found.append(path)
     return tuple(found)

@@ -23,10 +23,11 @@ from twinrun.launch.recorded_twin import RecordedTwin
 from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Facts, Freeze, Trace
-from twinrun.protocol.intervention import of_kind
+from twinrun.protocol.intervention import ANYWHERE, of_kind
 from twinrun.protocol.messages import AskTrace
 from twinrun.protocol.registry import source
 from twinrun.recording.frame import Frame
+from twinrun.recording.store import WHOLE_FRAMES
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Stream, Verdict
 
 
@@ -42,12 +43,17 @@ class Round:
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
-        freezes = of_kind(Freeze, options.interventions)
-        files_frozen = any(source(freeze.source).files for freeze in freezes)  # as they were before each run
-        self._carried = options.carried and not files_frozen
-        self.views = store.views(options.program, options.patched, ways=options.views, fresh=files_frozen)
+        self.first: Round = self  # whose first twin the others are compared with, one after the other
+        frozen = [each for each in of_kind(Freeze, options.interventions) if source(each.source).files]
+        self.files_frozen = bool(frozen)  # every twin starts from the same ones
+        files = [each.file for each in frozen if each.file != ANYWHERE]
+        self.views = store.views(
+            options.program, options.patched, ways=options.views, frozen=files if frozen else None
+        )
 
     def run(self) -> CheckResult:
+        if self.first is not self:
+            return self._against_first(1)
         if self.options.contract.output:
             return self.unwatched()
         return self.sequential() if self.options.sequential else self.parallel()
@@ -55,6 +61,28 @@ class Round:
     def again(self, name: str, **changes: Any) -> Round:
         """Another round of the same check, with these options changed."""
         return Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
+
+    def continued(self, name: str) -> Round:
+        """A round in which the second twin starts from the files that the first one left. The first need not run again
+        where its recording has all that a comparison may ask for."""
+        later = self.again(name, sequential=True, carried=True)
+        contract = self.options.contract
+        if contract.bitwise and not contract.output and len(self._first_twin().reader) <= WHOLE_FRAMES:
+            later.first, later.views, later.facts = self, self.views, self.facts[:1]
+        return later
+
+    def _first_twin(self) -> RecordedTwin:
+        return RecordedTwin(self.names[0], self.recording(self.names[0]))
+
+    def recording(self, name: str) -> Path:
+        return (self.first if name == self.names[0] else self).folder / name
+
+    @property
+    def on_files_of_first(self) -> bool:
+        """Whether every twin starts from the files that the one before left."""
+        if self.files_frozen or not self.options.sequential:
+            return False
+        return self.options.carried or self.views.how == "shared"
 
     @property
     def seconds(self) -> float:
@@ -64,7 +92,7 @@ class Round:
 
     def start(self, number: int, **settings: Any) -> Twin:
         options, name = self.options, self.names[number]
-        before = self.names[number - 1] if self._carried and number else None
+        before = self.names[number - 1] if self.on_files_of_first and number else None
         setup = setup_for(number, options.interventions)
         program, setup = self.views.start(name, options.program, setup, before)
         return Twin(
@@ -125,7 +153,7 @@ class Round:
     def _against_first(self, number: int) -> CheckResult:
         with self.living([]) as twins:
             twins.append(self.start(number))
-            first = RecordedTwin(self.names[0], self.folder / self.names[0])
+            first = self._first_twin()
             frames = first.follow()
             judge = Judge(self.options.contract, [first, twins[0]])
             uneven: list[Frame] = []
@@ -251,10 +279,13 @@ class Round:
             controls=msgspec.to_builtins(known.controls, enc_hook=str),
             varied=self.options.variations,
             environment=known.environment,
-            recordings=tuple(str(self.folder / name) for name in self.names if (self.folder / name).is_dir()),
+            recordings=tuple(map(str, self._recordings())),
             notes=tuple(notes),
             output_tail=tail,
         )
+
+    def _recordings(self) -> list[Path]:
+        return [folder for folder in map(self.recording, self.names) if folder.is_dir()]
 
 
 def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) -> CheckResult:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from twinrun.errors import CannotCopy, CannotWrite
 from twinrun.launch.copy_view import CopyViews, copy_problem
-from twinrun.launch.folders import default_root
+from twinrun.launch.folders import default_root, remove_tree
 from twinrun.launch.overlay_view import OverlayViews, outermost, overlay_problem, submounts
 from twinrun.launch.program import Program
-from twinrun.launch.views import WAYS, Views, Way, below, remove_tree
+from twinrun.launch.views import WAYS, Views, Way, below
 
 VARIABLE = "TWINRUN_VIEWS"  # only this way
 
@@ -36,12 +36,14 @@ class ViewStore:
         patched: Mapping[str, str],
         *,
         ways: tuple[Way, ...] = WAYS,
-        fresh: bool = False,
+        frozen: Collection[str] | None = None,
     ) -> Views:
-        """For the twins of one round. `fresh`: each must start from the same files, whatever the others do. Raises
-        CannotCopy where that, or what is to be patched, is not possible here."""
+        """For the twins of one round. `frozen`: every twin must start from the same files, of which these may lie
+        elsewhere. Raises CannotCopy where that, or what is to be patched, is not possible here."""
         texts = {str(Path(path).resolve()): text for path, text in patched.items()}
-        roots = _roots(program, map(Path, texts))
+        own = _roots(program)
+        needed = [Path(path).resolve() for path in (*texts, *(frozen or ()))]
+        roots = outermost([*own, *(path.parent for path in needed)])
         forced = os.environ.get(VARIABLE)
         reasons: list[str] = []
         for way in ways:
@@ -50,13 +52,13 @@ class ViewStore:
             if way == "overlay":
                 found = self._overlay(roots, texts, reasons)
             elif way == "copy":
-                found = self._copies(roots, texts, reasons)
+                found = self._copies(own, texts, needed, reasons)
             else:
                 break
             if found is not None:
                 return found
         why = "; ".join(reasons) or "no other way is allowed"
-        if fresh or texts:
+        if frozen is not None or texts:
             raise CannotCopy(f"no view of {_listed(roots)} is possible: {why}")
         return Views(roots, self._folder, notes=(f"the twins shared {_listed(roots)} ({why})",))
 
@@ -82,14 +84,17 @@ class ViewStore:
     def _kept(self, roots: tuple[Path, ...], mounted: tuple[Path, ...]) -> tuple[Path, ...]:
         """What is the real one for every twin though it lies below a root: our own recordings, and the hidden folders of
         the user's home (caches, settings), which belong to other programs."""
-        home = Path.home()
-        ours = [self._folder, default_root().absolute()]
+        home = Path.home().resolve()
+        ours = [self._folder, default_root().resolve()]
         if below(home, roots) and home.is_dir():
             ours += [entry for entry in home.glob(".*") if entry.is_dir() and not entry.is_symlink()]
         return outermost([*mounted, *(path for path in ours if path.is_dir() and below(path, roots))])
 
-    def _copies(self, roots: tuple[Path, ...], texts: Mapping[str, str], reasons: list[str]) -> Views | None:
-        problem = copy_problem(roots)
+    def _copies(
+        self, roots: tuple[Path, ...], texts: Mapping[str, str], needed: list[Path], reasons: list[str]
+    ) -> Views | None:
+        far = [path for path in needed if not below(path, roots)]  # would be read where it is
+        problem = f"{far[0]} lies elsewhere" if far else copy_problem(roots)
         if problem is not None:
             reasons.append(problem)
             return None
@@ -114,9 +119,9 @@ class ViewStore:
         return place
 
 
-def _roots(program: Program, files: Iterable[Path]) -> tuple[Path, ...]:
-    """The working folder, that of the program, and those of the files that are patched."""
-    found = [Path.cwd(), *(file.parent for file in files)]
+def _roots(program: Program) -> tuple[Path, ...]:
+    """The working folder, and that of the program."""
+    found = [Path.cwd()]
     if not program.module:
         target = Path(program.target).resolve()
         found.append(target if target.is_dir() else target.parent)

@@ -3,7 +3,6 @@ writes is its own, and the user's files are as they were when it is over."""
 
 from __future__ import annotations
 
-import contextlib
 import filecmp
 import os
 import shutil
@@ -13,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from twinrun.errors import CannotWrite
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
 from twinrun.protocol import Facts
@@ -71,31 +69,17 @@ class Views:
     def keep(self, names: list[str], folder: Path) -> None:
         """Copies what each twin changed to a folder of its name."""
         for name in names:
+            (folder / name).mkdir(parents=True, exist_ok=True)
             for path, left in self.changes(name).items():
-                if left is None:
-                    continue
-                copy = folder / name / path.lstrip(os.sep)
-                try:
+                if left is not None:
+                    copy = folder / name / path.lstrip(os.sep)
                     copy.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(left, copy, follow_symlinks=False)
-                except OSError as problem:
-                    raise CannotWrite(f"cannot write to {copy}: {problem.strerror}") from None
 
 
 def below(path: Path | str, roots: tuple[Path, ...]) -> bool:
     """Whether a path is one of these folders, or lies below one."""
     return any(Path(path).is_relative_to(root) for root in roots)
-
-
-def remove_tree(folder: Path) -> None:
-    """With what a program, or the kernel, has made unreadable there."""
-    for inner, names, _ in os.walk(folder):
-        for name in names:
-            path = Path(inner, name)
-            if not path.is_symlink():
-                with contextlib.suppress(OSError):
-                    path.chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _no_result(path: str) -> bool:

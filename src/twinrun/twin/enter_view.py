@@ -1,32 +1,35 @@
 """Started in front of a twin's interpreter: makes a mount namespace in which the twin sees its own view of the user's
-folders, and becomes the interpreter. The process stays the same. Imports as little as can be, for it costs every twin
-its start."""
+folders, and becomes the interpreter. The process stays the same. Imports as little as can be: every twin waits for it."""
 
 import ctypes
-import json
+import marshal
 import os
 import signal
 import sys
-from typing import Any, NoReturn
 
+Root = tuple[
+    list[str], str, str
+]  # the layers, newest first and the folder itself last; the upper and the work folder
+Job = tuple[
+    list[Root], list[str], bool
+]  # with what stays as it is although it lies below a root; whether we are no root
 NEW_USER, NEW_MOUNTS = 0x10000000, 0x00020000
 _BIND, _RECURSIVE, _SLAVE = 0x1000, 0x4000, 0x80000
 FAILED = 125  # the exit code where there can be no view
 
 
-def enter(job: dict[str, Any]) -> None:
-    """`roots`: each with the layers below (the newest first; the last is the folder itself), `upper` and `work`.
-    `keep`: what stays as it is although it lies below a root."""
+def enter(job: Job) -> None:
+    roots, keep, as_user = job
     here = os.getcwd()  # noqa: PTH109
-    _unshare(as_user=job["as_user"])
+    _unshare(as_user=as_user)
     _mount(None, "/", None, _RECURSIVE | _SLAVE)  # what is mounted here from now on is seen nowhere else
-    kept = [(os.open(path, os.O_PATH), path) for path in job["keep"]]
-    for root in job["roots"]:
+    kept = [(os.open(path, os.O_PATH), path) for path in keep]
+    for layers, upper, work in roots:
         # Descriptors stand for the paths: a path may hold the commas and colons that separate them here.
-        below = ":".join(_opened(path) for path in root["layers"])
-        options = f"lowerdir={below},upperdir={_opened(root['upper'])},workdir={_opened(root['work'])}"
-        how = "userxattr" if job["as_user"] else "redirect_dir=off,metacopy=off"
-        _mount("overlay", root["layers"][-1], "overlay", 0, f"{options},{how}")
+        below = ":".join(_opened(path) for path in layers)
+        options = f"lowerdir={below},upperdir={_opened(upper)},workdir={_opened(work)}"
+        how = "userxattr" if as_user else "redirect_dir=off,metacopy=off"
+        _mount("overlay", layers[-1], "overlay", 0, f"{options},{how}")
     for descriptor, path in kept:
         _mount(f"/proc/self/fd/{descriptor}", path, None, _BIND | _RECURSIVE)
     os.chdir(here)  # the same path, now in the view
@@ -72,12 +75,12 @@ def _can_be_used(root: str) -> None:
     os.rmdir(second)  # noqa: PTH106
 
 
-def main(job: dict[str, Any], command: list[str]) -> NoReturn:
+def main(job: Job, command: list[str]) -> None:
     try:
         enter(job)
         if not command:
-            for root in job["roots"]:
-                _can_be_used(root["layers"][-1])
+            for layers, _, _ in job[0]:
+                _can_be_used(layers[-1])
             sys.exit(0)
     except (OSError, AttributeError) as problem:
         sys.stderr.write(f"twinrun: no view of the working folder: {problem}\n")
@@ -89,4 +92,4 @@ def main(job: dict[str, Any], command: list[str]) -> NoReturn:
 
 if __name__ == "__main__":
     _libc = ctypes.CDLL(None, use_errno=True)
-    main(json.loads(sys.argv[1]), sys.argv[2:])
+    main(marshal.loads(bytes.fromhex(sys.argv[1])), sys.argv[2:])
