@@ -7,8 +7,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-import libcst as cst
-
 from twinrun.findings.fixes import (
     clock_and_entropy,
     determinism,
@@ -42,7 +40,7 @@ FIXERS: dict[str, tuple[Fixer, ...]] = {
     "TW104": (seeding.tensorflow_random,),
     "TW105": (seeding.keras_random, given_seeds.layer),
     "TW106": (seeding.moved_up,),
-    "TW108": (clock_and_entropy.constant,),
+    "TW108": (clock_and_entropy.constant, clock_and_entropy.drawn),
     "TW201": (given_seeds.shuffle,),
     "TW202": (determinism.in_order,),
     "TW203": (parallel_map.stateless, parallel_map.one_at_a_time),
@@ -131,17 +129,10 @@ def seed_number(source: str, seed: int | None) -> int | None:
     return seed if module is None else module.seed_number
 
 
-def streams_drawn(line: int, source: str) -> set[str]:
-    """The global streams that the calls of a line draw from."""
-    module = parsed(source, None)
-    return set() if module is None else _streams(module, module.calls_at(line))
-
-
 def streams_seeded(source: str) -> set[str]:
     """The global streams that a program seeds somewhere."""
     module = parsed(source, None)
-    return set() if module is None else _streams(module, module.calls(Kind.SEED))
-
-
-def _streams(module: Module, calls: Iterable[cst.Call]) -> set[str]:
-    return {stream for call in calls if (known := module.known(call)) for stream in known.streams}
+    if module is None:
+        return set()
+    seeders = (module.known(call) for call in module.calls(Kind.SEED))
+    return {stream for seeder in seeders if seeder is not None for stream in seeder.streams}

@@ -73,7 +73,9 @@ def _only_use_is_here(module: Module, small: Any, call: cst.Call) -> bool:
     if not isinstance(target, cst.Name):
         return False
     bound = [each for each in module.find(cst.Name) if each.value == target.value and _is_bound(module, each)]
-    return len(bound) == 1
+    here = module.function(call)
+    # Other functions may have a variable of that name; the module may not, and this function only this one.
+    return all(each is target or module.function(each) not in (None, here) for each in bound)
 
 
 def _is_bound(module: Module, node: cst.Name) -> bool:
