@@ -125,12 +125,12 @@ class ViewStore:
 
 
 def _roots(program: Program) -> tuple[Path, ...]:
-    """The working folder, and that of the program."""
+    """The working folder, and that of the program. The root of all folders is nobody's own."""
     found = [Path.cwd()]
     if not program.module:
         target = Path(program.target).resolve()
         found.append(target if target.is_dir() else target.parent)
-    return outermost(found)
+    return outermost([path for path in found if path != Path(path.anchor)] or found)
 
 
 def _listed(paths: Iterable[Path]) -> str:
