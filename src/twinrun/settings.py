@@ -100,8 +100,14 @@ OPTIONS: dict[str, Option] = {
     "output_format": Option("How the result is written.", "choice", "text"),
     "output_file": Option("Write the result there instead of to stdout.", metavar="FILE"),
     "html": Option("Write a report that opens in a browser.", metavar="FILE"),
-    "fix_diff": Option("Print a patch for what can be fixed automatically.", "switch"),
+    "fix_diff": Option(
+        "Print a patch for what can be fixed automatically, without running it; twinrun fix does.", "switch"
+    ),
     # of one verb
+    "seed": Option("The seed that the patch writes.  [default: the program's own, or 42]", "count", least=0),
+    "write": Option("Apply the patch to the files; refused where they have uncommitted changes.", "switch"),
+    "force": Option("Write even there, and outside a git tree.", "switch"),
+    "interactive": Option("Ask about each change.", "switch"),
     "keep_values": Option(
         "Keep the tensors themselves, so that two runs can be compared by value.", "switch"
     ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from twinrun.comparison.contents import Contents, Part, contents
-from twinrun.comparison.shown import Run, only_shows, visible_lines
+from twinrun.comparison.shown import FROZEN, Run, only_shows, visible_lines
 from twinrun.errors import UsageError
 
 STDOUT = "standard output"
@@ -121,7 +121,9 @@ def still_there(
         return True
     if isinstance(left, str) or isinstance(right, str) or not found.line:
         return left != right or drawn
-    lines = [[run.hide(line) for line in part] for run, part in ((one.run, left), (other.run, right))]
+    lines = [
+        [FROZEN.hide(run.hide(line)) for line in part] for run, part in ((one.run, left), (other.run, right))
+    ]
     if found.column >= 0:
         cells = [_cell(found, part) for part in lines]
         return cells[0] is None or cells[0] != cells[1] or not _explained(found, cells[0], drawn)
@@ -177,7 +179,8 @@ def _files(
         if isinstance(x, list) and isinstance(y, list):
             yield from _texts(name, part, x, y, one, other)
         elif x != y:
-            yield Mismatch(name, part, a="there" if x else "not there", b="there" if y else "not there")
+            missing = ("there" if x else "not there", "there" if y else "not there")
+            yield Mismatch(name, part, 0, *(missing if not (x and y) else ("", "")))
 
 
 def _read(name: str, paths: Sequence[Path], reader: Reader | None) -> Sequence[Contents]:
@@ -246,4 +249,5 @@ def _matching(line: str, lines: list[str], near: int) -> str | None:
 
 
 def _line_shape(line: str) -> str:
-    return re.sub(r"(?:[0-9a-f]*\d[0-9a-f.:+-]*|frozen_\w{8}|tmp\w{8}|<time>|inf|nan)+", "#", line)
+    hidden = r"<(?:time|process|address|port|uuid)>"
+    return re.sub(rf"(?:[0-9a-f]*\d[0-9a-f.:+-]*|frozen_\w{{8}}|tmp\w{{8}}|{hidden}|inf|nan)+", "#", line)

@@ -7,8 +7,8 @@ from twinrun.comparison.delivered import STDOUT, Delivery, Mismatch, compare, st
 from twinrun.comparison.shown import Run
 from twinrun.launch.reading import read_by_frameworks
 from twinrun.launch.round import Round
-from twinrun.protocol import Freeze, differs
-from twinrun.protocol.evidence import side_by_side
+from twinrun.protocol import Freeze, differs, one
+from twinrun.protocol.evidence import Pair, side_by_side
 from twinrun.protocol.registry import frameworks, source
 from twinrun.recording.manifest import read_manifest
 from twinrun.result import (
@@ -25,6 +25,7 @@ from twinrun.result import (
 _PATIENCE = 60.0  # seconds, beside three times what the round before took
 _SHOWN = 20  # differences that the result holds
 _LONGEST = 200
+_NAMED = 5  # lines that got different values
 
 
 def judge_delivered(last: Round, result: CheckResult) -> CheckResult:
@@ -38,7 +39,19 @@ def judge_delivered(last: Round, result: CheckResult) -> CheckResult:
     found = _compare(last)
     if found is None:
         return result
+    if found.differences:
+        result = result.replace(notes=(*result.notes, *_not_watched(last)))
     return _verdict(result.replace(delivered=found), found, by_output=by_output)
+
+
+def _not_watched(last: Round) -> list[str]:
+    """Where the difference may come from: lines that got different values, and reached nothing that was watched."""
+    found = [
+        event
+        for pair in _differing(last)
+        if (event := one(pair)) and not source(event.source).is_shown(event)
+    ]
+    return [f"{event.call} at {event.place} gave different values" for event in found[:_NAMED]]
 
 
 def _ran_to_the_end(last: Round) -> bool:
@@ -105,9 +118,13 @@ def _shown_sources(last: Round) -> tuple[list[Freeze], bool]:
             freezes[Freeze(name)] = None
         else:
             freezes |= dict.fromkeys(Freeze.at(event) for event in shown)
-    pairs = side_by_side(last.facts[0].events, last.facts[-1].events)
-    drawn = any(differs(pair) and not any(source(e.source).is_shown(e) for e in pair if e) for pair in pairs)
+    drawn = any(not source(one(pair).source).is_shown(one(pair)) for pair in _differing(last))
     return list(freezes), drawn
+
+
+def _differing(last: Round) -> list[Pair]:
+    pairs = side_by_side(last.facts[0].events, last.facts[-1].events)
+    return [pair for pair in pairs if differs(pair)]
 
 
 def _in_turn(last: Round) -> bool:
