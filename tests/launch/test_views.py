@@ -254,3 +254,16 @@ def test_a_frozen_file_that_lies_elsewhere_is_in_the_view_too(
         assert state.read_text() == "1"
     with pytest.raises(CannotCopy, match="state lies elsewhere"):
         store.views(program, {}, ways=("copy", "shared"), frozen=[str(state)])
+
+
+def test_in_the_home_folder_itself_caches_and_settings_stay_shared(
+    home: Path, store: ViewStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    (home / ".cache").mkdir()
+    text = "import pathlib\nfor name in ('mine', '.cache/downloaded'):\n    pathlib.Path(name).touch()"
+    program = Program(str(write(home, text)))
+    made = views(store, "overlay", program)
+    run(made, "A", program)
+    assert list(made.changes("A")) == ["mine"]
+    assert (home / ".cache" / "downloaded").exists() and not (home / "mine").exists()
