@@ -140,7 +140,9 @@ def outputs(document: Mapping[str, Any]) -> list[str]:
     return [(Path(folder) / "stdout.txt").read_text() for folder in document["recordings"]]
 
 
-def start(*words: str | Path, **settings: Any) -> subprocess.Popen[str]:
+def start(
+    *words: str | Path, env: Mapping[str, str | None] | None = None, **settings: Any
+) -> subprocess.Popen[str]:
     """A command left running, in a group of its own so that a test can never hit itself."""
     return subprocess.Popen(
         [*COMMAND, *map(str, words)],
@@ -148,7 +150,7 @@ def start(*words: str | Path, **settings: Any) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment(),
+        env=environment(**(env or {})),
         start_new_session=True,
         **settings,
     )
