@@ -28,6 +28,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     step: int = 0
+    process: int = 0  # its number
     events: list[Event] = []
     inputs: Inputs = msgspec.field(default_factory=Inputs)
     environment: dict[str, Any] = {}

@@ -3,6 +3,7 @@ nothing."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from twinrun.protocol import ControlState, Facts
@@ -11,6 +12,8 @@ from twinrun.twin.no_step import why_no_step
 
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
+
+_process_id = os.getpid  # before a source replaces it
 
 
 def gather(recorder: Recorder) -> Facts:
@@ -21,6 +24,7 @@ def gather(recorder: Recorder) -> Facts:
     controls, error = _controls()
     return Facts(
         step=recorder.step,
+        process=_process_id(),
         events=events,
         inputs=inputs,
         environment=_environment(inputs.paths),

@@ -26,6 +26,8 @@ class TensorFlow(Framework):
     import_draws = 1
     packages = ("tensorflow",)
     describer = "twinrun.frameworks.tensorflow.describe"
+    file_patterns = ("*.index", "*.data-?????-of-?????", "*saved_model.pb", "*fingerprint.pb")
+    file_reader = "twinrun.frameworks.tensorflow.saved_files"
     prober = "twinrun.frameworks.tensorflow.numeric_fingerprint"
     resource_errors = (
         "NotFoundError", "AlreadyExistsError", "DataLossError", "FailedPreconditionError", "UnavailableError",
