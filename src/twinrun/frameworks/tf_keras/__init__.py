@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from twinrun.frameworks.keras import SHUFFLERS
+from typing import TYPE_CHECKING
+
+from twinrun.frameworks.keras import SHUFFLERS, why_fit_made_no_step
 from twinrun.frameworks.keras.patches import training_points
 from twinrun.frameworks.packages import TF_KERAS
 from twinrun.frameworks.protocol import Framework
+
+if TYPE_CHECKING:
+    from twinrun.twin.recorder import Recorder
 
 
 class TfKeras(Framework):
@@ -28,3 +33,6 @@ class TfKeras(Framework):
         },
         {"legacy apply_gradients": "optimizers.legacy.optimizer_v2:OptimizerV2.__init__"},
     )
+
+    def why_no_step(self, recorder: Recorder) -> str | None:
+        return why_fit_made_no_step(recorder)
