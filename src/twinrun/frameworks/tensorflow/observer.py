@@ -16,11 +16,14 @@ from tensorflow.python.eager import context
 from tensorflow.python.eager import record as tapes
 
 from twinrun.frameworks.tensorflow import loops
+from twinrun.frameworks.tensorflow.evaluations import Evaluations
 from twinrun.frameworks.tensorflow.manual_update import ManualUpdates, Target
 from twinrun.frameworks.tensorflow.pending import Pending
+from twinrun.frameworks.tensorflow.plain_tensors import PlainTensors
 from twinrun.frameworks.tensorflow.reporting import Guard, add_callback
 from twinrun.frameworks.tensorflow.sessions import Sessions
 from twinrun.frameworks.tensorflow.summarize import flat, named_arguments, output_blocks
+from twinrun.frameworks.tensorflow.tables import Tables
 from twinrun.frameworks.tensorflow.tensors import Named, block, block_of, has_bits, leaves
 from twinrun.frameworks.tensorflow.updater import Call, Given, Updater
 from twinrun.frameworks.tensorflow.variables import Variables
@@ -52,6 +55,9 @@ class Observer:
         self._slots = count()  # places in graphs where elements are drawn
         self._optimizers = False  # whether one was ever used
         self._manual = ManualUpdates()
+        self._plain = PlainTensors(recorder, self.pending, self.steps)
+        self.tables = Tables(recorder)
+        self.evaluations = Evaluations(self)
         recorder.at_finish.append(self._finish)
         self.sessions = Sessions(recorder)
 
@@ -113,6 +119,12 @@ class Observer:
             if not any(one.phase == "batch" for one in self.pending.blocks):
                 self.pending.add(block_of("batch", named_arguments(*given)))
             self._expect(self._manual.targets(record.sources))
+        elif record.plain and not record.updaters and not self.evaluations.under_way:
+            self.pending.add(block_of("batch", named_arguments(*given)))
+            for one in output_blocks(result):
+                self.pending.add(one)
+            if not tapes.could_possibly_record():
+                self._plain.on_round(None, variables=self.variables.any)
 
     def _mark(self, updaters: Iterable[Updater]) -> None:
         """The calls that are under way drive these optimizers."""
@@ -179,19 +191,56 @@ class Observer:
     ) -> Any:
         with self.guard:
             self._on_gradients(target, sources)
-        return original(tape, target, sources, *args, **kwargs)
+        result = original(tape, target, sources, *args, **kwargs)
+        with self.guard:
+            self._after_gradients(tape, sources, result)
+        return result
+
+    def jacobian(
+        self, original: Callable[..., Any], tape: Any, target: Any, source: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Works by a tf.function of its own, which is no call of the program's."""
+        stack = self._here.calls
+        stack.append(Call())
+        try:
+            result = original(tape, target, source, *args, **kwargs)
+        finally:
+            stack.pop()
+        with self.guard:
+            self._after_gradients(tape, source, result)
+        return result
+
+    def on_forward_gradients(self, result: Any, accumulator: Any, *_: Any, **__: Any) -> None:
+        """Of whatever the accumulator was made for, be it a variable: what is done with them is not known."""
+        if context.executing_eagerly():
+            self._plain.on_gradients(accumulator, result, variables=self.variables.any)
+
+    def on_symbolic_gradients(self, result: Any, targets: Any, sources: Any, *_: Any, **__: Any) -> None:
+        """`tf.gradients` in a tf.function. In a graph of TensorFlow 1, its runs tell."""
+        if self._under_way():
+            self._on_traced_gradients(sources)
+
+    def _after_gradients(self, tape: Any, sources: Any, gradients: Any) -> None:
+        if context.executing_eagerly() and not all(hasattr(source, "handle") for source in flat(sources)):
+            self._plain.on_gradients(tape, gradients, variables=self.variables.any)
+
+    def _on_traced_gradients(self, sources: Any) -> None:
+        given = flat(sources)
+        trained = [source for source in given if hasattr(source, "handle")]
+        for call in self._under_way():
+            call.sources = trained or call.sources
+            call.plain = call.plain or len(trained) < len(given)
+        if trained and not self.steps.open:
+            self.steps.about_to_update(())
+        self._manual.expect(self._manual.targets(trained))
 
     def _on_gradients(self, target: Any, sources: Any) -> None:
         """A tape is asked for gradients. Eagerly, its target is the loss; without an optimizer, its sources may be about
         to be updated manually."""
-        trained = [source for source in flat(sources) if hasattr(source, "handle")]
         if not context.executing_eagerly():
-            for call in self._under_way():
-                call.sources = trained
-            if trained and not self.steps.open:
-                self.steps.about_to_update(())
-            self._manual.expect(self._manual.targets(trained))
+            self._on_traced_gradients(sources)
             return
+        trained = [source for source in flat(sources) if hasattr(source, "handle")]
         self._look_for_manual_updates()
         self.pending.add(
             block("loss", target if isinstance(target, (list, tuple, dict)) else {"loss": target})
@@ -337,27 +386,42 @@ class Observer:
             self._add_state()
             self.recorder.emit(0)
 
+    def add_results(self, found: Block) -> None:
+        """Of an evaluation. They belong to the step that is open, and else to none."""
+        self._look_for_manual_updates()
+        self._plain.end()
+        if self.steps.open or self.sessions.steps.open:
+            self.recorder.add(found)
+            return
+        self.steps.about_to_update(())
+        self.recorder.add(found)
+        self.recorder.emit(0)
+
     # Steps asks for these
 
     def _add_state(self) -> None:
-        self._add_all(self.variables.blocks("weights"))
+        self._add_all((*self.variables.blocks("weights"), *self.tables.blocks("weights")))
 
     def _add_created(self) -> None:
-        if self.variables.created:
+        if self.variables.created or self.tables.created:
             blocks = self.variables.blocks("init", only_new=True)
+            if self.tables.created:
+                blocks += self.tables.blocks("init")
             self._add_all(blocks)
             if blocks:
                 self.recorder.emit(0)
 
     def _finish(self) -> None:
         self._look_for_manual_updates()
+        self._plain.end()
         self.steps.close()
         if self.recorder.step == 0:
             self._add_all(self.pending.blocks)
         else:
             self.pending.keep(lambda one: one.phase == "probe")
             self.pending.flush()
-        self._add_all(self.variables.blocks("final"))
+        self.evaluations.finish()
+        self._add_all((*self.variables.blocks("final"), *self.tables.blocks("final")))
         self.recorder.emit(0)
 
 

@@ -8,6 +8,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -230,17 +231,25 @@ class Sessions:
         self._idle.clear()
 
 
+_KEYS = (ops.GraphKeys.GLOBAL_VARIABLES, ops.GraphKeys.LOCAL_VARIABLES, ops.GraphKeys.METRIC_VARIABLES)
+
+
 def variables_of(graph: Any) -> list[GraphVariable]:
+    """Global and local ones, but those that count the epochs of an input queue, which runs ahead of the steps."""
     found: dict[str, GraphVariable] = {}
-    for variable in graph.get_collection(ops.GraphKeys.GLOBAL_VARIABLES):
+    for variable in chain.from_iterable(map(graph.get_collection, _KEYS)):
         value = variable._as_graph_element()
-        if value is None or value.dtype.as_datatype_enum in OPAQUE:
+        if value is None or value.dtype.as_datatype_enum in OPAQUE or _counts_epochs(variable.op):
             continue
         name = variable.op.name
         phase = "seed" if name.rpartition("/")[2] == "StateVar" and value.dtype.is_integer else "weights"
         initialised = getattr(variable, "_is_initialized_op", None)
         found.setdefault(name, GraphVariable(name, phase, value, initialised))
     return list(found.values())
+
+
+def _counts_epochs(variable: Any) -> bool:
+    return any(op.type.endswith("CountUpTo") for tensor in variable.outputs for op in tensor.consumers())
 
 
 def _feeds(graph: Any, feed_dict: Any) -> Named:

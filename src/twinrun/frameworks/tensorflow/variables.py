@@ -116,6 +116,11 @@ class Variables:
         self._kept_dead: list[Tracked] = []
         self._kept_bytes = 0
 
+    @property
+    def any(self) -> bool:
+        """Whether the program ever made one."""
+        return self._count > 0
+
     def track(self, variable: Any) -> None:
         """A variable was made. One inside a graph of TensorFlow 1 has no value that could be read from outside."""
         handle = getattr(variable, "_handle", None)
@@ -275,11 +280,11 @@ def _name_at_site(name: str, site: tuple[str, int] | None) -> str:
     """The name it was given, or else the name it is assigned to on the line that made it."""
     if name.rpartition("/")[2] != "Variable" or site is None:
         return name
-    return _assigned_name(*site) or name
+    return assigned_name(*site) or name
 
 
 @lru_cache(maxsize=4096)
-def _assigned_name(file: str, line: int) -> str | None:
+def assigned_name(file: str, line: int) -> str | None:
     source = linecache.getline(file, line).strip()
     try:
         statement = ast.parse(source).body[0]
