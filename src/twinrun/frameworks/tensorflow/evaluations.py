@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twinrun.frameworks.tensorflow.tensors import Named, as_array, leaves, scalars
+from twinrun.frameworks.tensorflow.tensors import Named, as_array, folded, leaves, scalars
 from twinrun.recording.digest import digest_array
 from twinrun.twin.recorder import Block
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 _COPIED_BYTES = 1 << 20  # the program may change in place what it was given
 _KEPT_BYTES = 64 << 20  # of anything larger there is only a digest
+_MOST_RESULTS = 1000  # of one step; beyond, one digest stands for all the rest
 _ALL = (1 << 64) - 1
 
 
 class Evaluations:
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
+        self._results: list[Block] = []  # since the last update, of a step that is open
         self._threads: int | None = None  # a digest of all results in other threads
         self.under_way = 0
 
@@ -36,17 +38,32 @@ class Evaluations:
             self.under_way -= 1
         if name:
             with self._observer.guard:
-                self._report(list(_named(name, model, result)))
+                self.add(list(_named(name, model, result)))
         return result
 
-    def _report(self, named: list[Named]) -> None:
+    def add(self, named: list[Named]) -> None:
+        """NumPy arrays, under their names."""
         if not named:
             return
-        if threading.current_thread() is threading.main_thread():
-            self._observer.add_results(_block(named))
-        else:  # at no certain time: neither the order nor the step mean anything
-            with self._observer.recorder.lock:
-                self._threads = (sum(_block(named).digests) + (self._threads or 0)) & _ALL
+        found = _block(named)
+        recorder = self._observer.recorder
+        with recorder.lock:
+            if threading.current_thread() is not threading.main_thread():
+                # At no certain time: neither their order nor the step mean anything.
+                self._threads = (sum(found.digests) + (self._threads or 0)) & _ALL
+            elif not self._observer.settle_step():
+                recorder.add(found)
+                recorder.emit(0)
+            elif len(self._results) < _MOST_RESULTS:
+                self._results.append(found)
+            else:
+                self._results[-1] = folded(self._results[-1], found)
+
+    def end_step(self) -> None:
+        """The step to which the last results belong is being closed."""
+        results, self._results = self._results, []
+        for one in results:
+            self._observer.recorder.add(one)
 
     def finish(self) -> None:
         if self._threads is not None:

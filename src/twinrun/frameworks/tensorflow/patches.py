@@ -22,19 +22,19 @@ POINTS = (
         "every variable is made here: weights, optimizer slots, states of generators", "verdict",
     ),
     tf_point(
-        "eager.backprop:GradientTape.gradient", around(lambda it: it.gradient),
+        "eager.backprop:GradientTape.gradient", around(lambda it: it.gradients.gradient),
         "the target is the loss of an eager step; without an optimizer, gradients announce a manual update", "verdict",
     ),
     *tf_points(
-        "eager.backprop:GradientTape.{}", ("jacobian", "batch_jacobian"), around(lambda it: it.jacobian),
+        "eager.backprop:GradientTape.{}", ("jacobian", "batch_jacobian"), around(lambda it: it.gradients.jacobian),
         "these take gradients in a function of their own", "verdict", optional=True,
     ),
     tf_point(
-        "eager.forwardprop:ForwardAccumulator.jvp", after(lambda it: it.on_forward_gradients),
+        "eager.forwardprop:ForwardAccumulator.jvp", after(lambda it: it.gradients.on_forward_gradients),
         "gradients without a tape", "verdict", optional=True,
     ),
     *tf_points(
-        "ops.gradients_impl:{}", ("gradients", "gradients_v2"), after(lambda it: it.on_symbolic_gradients),
+        "ops.gradients_impl:{}", ("gradients", "gradients_v2"), after(lambda it: it.gradients.on_symbolic_gradients),
         "a tf.function can take gradients without a tape", "verdict", everywhere=True, optional=True,
     ),
     tf_point(

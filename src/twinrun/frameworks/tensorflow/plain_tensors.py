@@ -26,7 +26,7 @@ class PlainTensors:
         self._pending = pending
         self._steps = steps
         self._tape: weakref.ref[Any] | None = None  # of the last round
-        self._alone = -1  # the step of the last round that was a step of its own
+        self._alone = -1  # the step at which rounds were found to be steps, and not parts of one
 
     def on_gradients(self, tape: Any, gradients: Any, *, variables: bool) -> None:
         """Gradients were taken eagerly. Those that another tape records are on the way to its own. `variables`: there are
@@ -41,6 +41,7 @@ class PlainTensors:
         waits = variables and self._alone != self._recorder.step
         if not goes_on and len(self._pending.rounds) >= (_MOST_ROUNDS if waits else 1):
             self.end()
+            self._alone = self._recorder.step
         self._pending.end_round(goes_on=goes_on)
         self._tape = None if tape is None else weakref.ref(tape)
 
@@ -55,4 +56,3 @@ class PlainTensors:
                 self._recorder.add(one)
             self._steps.updated(self)
             self._steps.close()
-            self._alone = self._recorder.step

@@ -29,6 +29,7 @@ _PARTS = ("keys", "values")
 class Table:
     """`handle` is kept while the content may have changed since the last look, whoever drops the table meanwhile."""
 
+    number: int
     name: str
     kinds: tuple[int, int]  # the numbers of its types, of keys and of values
     handle: Any = None
@@ -51,6 +52,7 @@ class Tables:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._names: dict[str, int] = {}
+        self._count = 0
         self._made: dict[int, tuple[weakref.ref[Any], str]] = {}  # not changed so far, by address
         # By the address of the handle. The weak reference tells whether an address is used again.
         self._known: dict[int, tuple[weakref.ref[Any], Table]] = {}
@@ -86,12 +88,13 @@ class Tables:
         known = self._known.get(id(handle))
         if known is not None and known[0]() is handle:
             return known[1]
-        kinds = tuple(getattr(one, "dtype", None) for one in (keys, values))
-        if not all(isinstance(kind, tf.DType) for kind in kinds):  # nothing was put in so far
+        if not isinstance(keys, tf.Tensor) or not isinstance(values, tf.Tensor):  # nothing was put in so far
             return None
-        table = Table(self._name(handle), tuple(kind.as_datatype_enum for kind in kinds))  # type: ignore[union-attr, arg-type]
+        kinds = (keys.dtype.as_datatype_enum, values.dtype.as_datatype_enum)
+        table = Table(self._count, self._name(handle), kinds)
         address = id(handle)
         self._known[address] = (weakref.ref(handle, lambda _: self._known.pop(address, None)), table)
+        self._count += 1
         self.created = True
         return table
 
@@ -108,9 +111,10 @@ class Tables:
     def blocks(self, phase: str) -> list[Block]:
         """All that are reported, as they are now."""
         self.created = False
-        for table in self._reported:
+        reported = sorted(self._reported, key=lambda table: table.number)
+        for table in reported:
             table.look()
-        return [_block(phase, table) for table in self._reported if table.digests]
+        return [_block(phase, table) for table in reported if table.digests]
 
 
 def _block(phase: str, table: Table) -> Block:
