@@ -206,8 +206,7 @@ def record(folder: Path) -> Path:
     writer = Writer(folder)
     for step in range(300):
         writer.write(Frame(step, 1, Layout(("weights",), ("w",)), pack([step])))
-    writer.close()
-    Manifest("train.py", status="ended", exit_code=0).write(folder)
+    Manifest("train.py", status="ended", exit_code=0, seal=writer.close()).write(folder)
     return folder
 
 

@@ -12,7 +12,6 @@ from twinrun.diagnose.variations import blame_variations
 from twinrun.findings.finding import Finding
 from twinrun.launch.check import Observed, observe_check
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.launch.program import Program
 from twinrun.protocol import Evidence, Stress, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import without
@@ -32,7 +31,7 @@ def check_and_diagnose(
         result = observed.result
         if result.verdict != DIVERGES:
             return result
-        evidence = observed.evidence(_code_of(options.program, observed))
+        evidence = observed.evidence(_code_of(options, observed))
         if evidence is None:
             return result
         # What differed only one after the other, or in a stress run, is looked for under the same conditions.
@@ -46,11 +45,12 @@ def check_and_diagnose(
         screen.close()
 
 
-def _code_of(program: Program, observed: Observed) -> Code:
-    """The program's own source, and the files that its events name."""
+def _code_of(options: CheckOptions, observed: Observed) -> Code:
+    """The program's own source as the twins saw it, and the files that its events name."""
+    program = options.program
     files = {event.file for facts in observed.facts for event in facts.events}
     script = find_script(program.target, module=program.module)
-    return ProgramSource(script, program.arguments, program.module, files)
+    return ProgramSource(script, program.arguments, program.module, files, options.patched)
 
 
 def _diagnose(lab: Laboratory, result: CheckResult, evidence: Evidence) -> CheckResult:
@@ -73,6 +73,7 @@ def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
     return replace(
         options,
         sequential=options.sequential or conditions.sequential,
+        carried=options.carried or conditions.carried,
         interventions=(*options.interventions, *added, *stress),
     )
 

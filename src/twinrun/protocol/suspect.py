@@ -37,6 +37,9 @@ class Suspect:
     notes: tuple[str, ...] = ()
     experiment: str = ""
     advice: str = ""  # what to write instead, where neither the catalogue nor the source says it
+    in_words: str = (
+        ""  # the same where the line cannot be rewritten, and the catalogue's advice is too general
+    )
     sequential: bool = False  # the experiment runs the twins one after the other
     narrows: bool = False  # one of several lines may be enough: each is tried alone
     rank: int = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import subprocess
+from collections.abc import Iterable, Mapping
 from difflib import unified_diff
 from pathlib import Path
 
@@ -24,6 +25,37 @@ def as_diff(fixes: Iterable[Fix], *, root: str | os.PathLike[str] | None = None)
         source = its_fixes[0].source
         parts.append(file_diff(_path_in(file, root), source, combined(source, its_fixes)))
     return "".join(parts)
+
+
+def as_patch(changed: Mapping[str, tuple[bytes, bytes]]) -> bytes:
+    """One patch of files as they were and as they are to be, byte for byte, whatever their encodings.
+
+    Its paths are relative to the current folder where all files are below it, and else to the top of the git tree; then
+    it says so in git's own way, and applies from any folder of the tree.
+    """
+    here = Path.cwd()
+    top = None if all(_is_below(file, here) for file in changed) else git_top(here)
+    if top is not None and not all(_is_below(file, top) for file in changed):
+        top = None
+    parts = []
+    for file, (before, after) in changed.items():
+        path = _path_in(file, top or here).encode(errors="surrogateescape").decode("latin-1")
+        # A byte is a character of latin-1: nothing is lost, and lines end where diff ends them.
+        part = file_diff(path, before.decode("latin-1"), after.decode("latin-1"))
+        header = f"diff --git {_quoted(f'a/{path}').rstrip()} {_quoted(f'b/{path}').rstrip()}\n"
+        parts.append(header + part if part and top is not None else part)
+    return "".join(parts).encode("latin-1")
+
+
+def git_top(folder: Path) -> Path | None:
+    """The top folder of the git tree that holds this folder."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--show-toplevel"], cwd=folder, capture_output=True, check=False
+        )
+    except OSError:  # no git
+        return None
+    return Path(os.fsdecode(done.stdout).rstrip("\n")) if done.returncode == 0 else None
 
 
 def file_diff(path: str, before: str, after: str) -> str:
@@ -48,6 +80,10 @@ def _path_in(file: str, root: str | os.PathLike[str] | None) -> str:
         absolute = Path(file).resolve()
         path = absolute.relative_to(absolute.anchor)
     return path.as_posix()
+
+
+def _is_below(file: str, folder: Path) -> bool:
+    return not os.path.relpath(file, folder).startswith(os.pardir)
 
 
 def _quoted(name: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def _train_function(observer: Observer) -> Function:
     def make_train_function(original: Function, model: Any, *args: Any, **kwargs: Any) -> Any:
+        observer.fit_batches = observer.fit_batches or 0
         result = original(model, *args, **kwargs)
         inner = model.train_function
         if inner is None or getattr(inner, "_twinrun", False):

@@ -48,6 +48,9 @@ class Observer:
         self.pending = Pending(recorder)
         self.updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
         self._train_calls = 0  # of a framework's own train function, under way now
+        self.fit_batches: int | None = (
+            None  # that `fit` and its like have trained on; None: it was not called
+        )
         self._outermost: Call | None = None
         self._outer_given: Given | None = None
         self.here = _Here()
@@ -252,6 +255,7 @@ class Observer:
         # What was iterated before was not iterated by this call.
         self.pending.keep(lambda one: one.phase != "batch")
         self._train_calls += 1
+        self.fit_batches = (self.fit_batches or 0) + 1
         try:
             logs = original()
         finally:

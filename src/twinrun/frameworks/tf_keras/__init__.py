@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from twinrun.frameworks.keras import SHUFFLERS
+from typing import TYPE_CHECKING
+
+from twinrun.frameworks.keras import SHUFFLERS, why_fit_made_no_step
 from twinrun.frameworks.keras.patches import evaluation_points, training_points
 from twinrun.frameworks.packages import TF_KERAS
 from twinrun.frameworks.protocol import Framework
+
+if TYPE_CHECKING:
+    from twinrun.twin.recorder import Recorder
 
 
 class TfKeras(Framework):
@@ -32,3 +37,6 @@ class TfKeras(Framework):
         *evaluation_points(TF_KERAS, "engine.training:Model"),
         *evaluation_points(TF_KERAS, "engine.training_v1:Model", "engine.training_v1:Model.__init__"),
     )
+
+    def why_no_step(self, recorder: Recorder) -> str | None:
+        return why_fit_made_no_step(recorder)

@@ -202,7 +202,6 @@ class TfRandom(StreamSource):
     title = "TensorFlow"
     code = "TW104"
     actions = ("draw", "seed", "global-generator")
-    compared = ("draw", "stateless")
     weight = Weight(init=9, batch=8, later=9)
     controls = (_SEED, tf_generators.GLOBAL_GENERATOR)
     points = (
