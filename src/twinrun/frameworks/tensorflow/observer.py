@@ -309,7 +309,8 @@ class Observer:
             self.pending.keep(lambda one: one.phase == "probe")
             self.pending.flush()
         self.evaluations.finish()
-        self._add_all((*self.variables.blocks("final"), *self.tables.blocks("final")))
+        self._add_all(self.variables.blocks("final"))
+        self._add_all((*self.variables.of_metrics(), *self.tables.blocks("final")))
         self.recorder.emit(0)
 
 
