@@ -32,11 +32,13 @@ class Gradients:
     def gradient(
         self, original: Callable[..., Any], tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any
     ) -> Any:
+        plain = False
         with self.guard:
-            self._on_gradients(target, sources)
+            plain = self._on_gradients(target, sources)
         result = original(tape, target, sources, *args, **kwargs)
-        with self.guard:
-            self._after_gradients(tape, sources, result)
+        if plain:
+            with self.guard:
+                self._plain.on_gradients(tape, result, variables=self._observer.variables.any)
         return result
 
     def jacobian(
@@ -49,8 +51,9 @@ class Gradients:
             result = original(tape, target, source, *args, **kwargs)
         finally:
             stack.pop()
-        with self.guard:
-            self._after_gradients(tape, source, result)
+        if context.executing_eagerly():
+            with self.guard:
+                self._plain.on_gradients(tape, result, variables=self._observer.variables.any)
         return result
 
     def on_forward_gradients(self, result: Any, accumulator: Any, *_: Any, **__: Any) -> None:
@@ -65,10 +68,6 @@ class Gradients:
 
     # what they announce
 
-    def _after_gradients(self, tape: Any, sources: Any, gradients: Any) -> None:
-        if context.executing_eagerly() and not all(hasattr(source, "handle") for source in flat(sources)):
-            self._plain.on_gradients(tape, gradients, variables=self._observer.variables.any)
-
     def _on_traced_gradients(self, sources: Any) -> None:
         given = flat(sources)
         trained = [source for source in given if hasattr(source, "handle")]
@@ -79,13 +78,14 @@ class Gradients:
             self.steps.about_to_update(())
         self._manual.expect(self._manual.targets(trained))
 
-    def _on_gradients(self, target: Any, sources: Any) -> None:
+    def _on_gradients(self, target: Any, sources: Any) -> bool:
         """A tape is asked for gradients. Eagerly, its target is the loss; without an optimizer, its sources may be about
-        to be updated manually."""
+        to be updated manually. Returns whether some of them are plain tensors, and the gradients are worth a look."""
         if not context.executing_eagerly():
             self._on_traced_gradients(sources)
-            return
-        trained = [source for source in flat(sources) if hasattr(source, "handle")]
+            return False
+        given = flat(sources)
+        trained = [source for source in given if hasattr(source, "handle")]
         self.look_for_manual_updates()
         self.pending.add(
             block("loss", target if isinstance(target, (list, tuple, dict)) else {"loss": target})
@@ -94,6 +94,7 @@ class Gradients:
         if targets:
             self.steps.about_to_update(targets)
             self._expect(targets)
+        return len(trained) < len(given)
 
     def _expect(self, targets: list[Target]) -> None:
         if targets:

@@ -144,6 +144,8 @@ class Sessions:
         if not self.steps.open:
             self._running = session
             self._add_created()
+            if session in self._idle and session not in self._last:
+                self._last.append(session)
         self._evaluations.add([(name, array) for name, array in results if array.dtype.kind in "fc"])
 
     def _before(self, session: Any, keys: list[Any]) -> None:
