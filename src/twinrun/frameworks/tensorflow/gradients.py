@@ -48,13 +48,9 @@ class Gradients:
         stack = self._observer.here.calls
         stack.append(Call())
         try:
-            result = original(tape, target, source, *args, **kwargs)
+            return self.gradient(original, tape, target, source, *args, **kwargs)
         finally:
             stack.pop()
-        if context.executing_eagerly():
-            with self.guard:
-                self._plain.on_gradients(tape, result, variables=self._observer.variables.any)
-        return result
 
     def on_forward_gradients(self, result: Any, accumulator: Any, *_: Any, **__: Any) -> None:
         """Of whatever the accumulator was made for, be it a variable: what is done with them is not known."""
