@@ -103,7 +103,7 @@ def test_numbers_that_nobody_has_seen_are_not_compared(tmp_path: Path) -> None:
             print(s.run(tf.random.normal([3])))
         """
     answer = check(write(tmp_path, text))
-    assert (answer.code, answer.document["reason"]) == (2, "no training step was observed")
+    assert (answer.code, answer.document["reason_kind"]) == (2, "no-step")
 
 
 # A streaming metric keeps its state in local variables; what a run only fetches is an evaluation.
