@@ -40,9 +40,9 @@ def frames(folder: Path, *phases: str) -> list[tuple[int, list[str]]]:
 
 
 def checked(folder: Path, program: str, *, differ: bool) -> dict[str, Any]:
-    """With frames in full, in a folder `out`. Without a difference, neither twin is the first."""
+    """With frames in full, in the folder `differ` or `equal`. Where they are equal, neither twin is the first."""
     head = FIRST if differ else "def first(): return False\n"
-    options = ("--detail", "--dir", str(folder / "out"))
+    options = ("--detail", "--dir", str(folder / ("differ" if differ else "equal")))
     document = check(write(folder, head + program), *options, arguments=[folder / "marker"]).document
     assert document["verdict"] == ("diverges" if differ else "repeats"), document["first_difference"]
     return document
@@ -53,7 +53,7 @@ def test_what_evaluate_and_predict_return_is_compared(tmp_path: Path, package: s
     difference = checked(tmp_path, f"import {package}\n{EVALUATIONS}", differ=True)["first_difference"]
     assert (difference["step"], difference["phase"]) == (2, "metric")
     assert difference["tensor"] == "evaluate/loss" and difference["max_abs"] > 0.1
-    metrics = frames(tmp_path / "out", "metric")
+    metrics = frames(tmp_path / "differ", "metric")
     assert metrics[:2] == [(0, ["predict"]), (0, ["test_on_batch/loss", "test_on_batch/mae"])]
     epoch, evaluated = metrics[-2:]
     assert set(epoch[1]) == {"epoch/loss", "epoch/mae", "epoch/val_loss", "epoch/val_mae"}
@@ -113,7 +113,7 @@ print(tape.gradient(out, x))
 def test_gradient_descent_on_plain_tensors_has_steps(tmp_path: Path) -> None:
     document = checked(tmp_path, PLAIN, differ=False)
     assert document["steps_compared"] == 26
-    steps = frames(tmp_path / "out", "gradient", "forward")
+    steps = frames(tmp_path / "equal", "gradient", "forward")
     assert [step for step, _ in steps] == list(range(1, 27))
     document = checked(tmp_path, PLAIN, differ=True)
     assert document["first_difference"]["step"] == 4
@@ -147,5 +147,5 @@ def test_the_content_of_tables_is_compared(tmp_path: Path) -> None:
     difference = checked(tmp_path, TABLES, differ=True)["first_difference"]
     assert (difference["step"], difference["phase"], difference["tensor"]) == (4, "weights", "sums/values")
     assert (difference["max_abs"], difference["others"]) == (1.0, 0)
-    names = dict(frames(tmp_path / "out", "init", "weights"))
+    names = dict(frames(tmp_path / "differ", "init", "weights"))
     assert "vocabulary/keys" in names[0] and {"counts/keys", "vocabulary/values"} <= set(names[4])
