@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from twinrun.findings.catalogue import finding, lookup
@@ -10,20 +12,49 @@ from twinrun.findings.finding import Finding
 from twinrun.protocol import Suspect, relative
 
 
-def finding_of(suspect: Suspect, proof: str, *, confirmed: bool) -> Finding:
-    """`proof` is what an experiment showed, or why none did."""
+def finding_of(
+    suspect: Suspect, proof: str, *, confirmed: bool, others: Sequence[Suspect] = (), more: Sequence[str] = ()
+) -> Finding:
+    """`proof` is what experiments showed, or why none did; `others` are suspects that the same fix covers."""
+    places = {(each.file, each.line): each for each in others if each.file}
+    places.pop((suspect.file, suspect.line), None)
+    also = f" (and at {len(places)} more place{'s' if len(places) > 1 else ''})" if places else ""
+    notes = dict.fromkeys(note for each in (suspect, *others) for note in each.notes)
     return finding(
         suspect.code,
-        suspect.message,
+        f"{suspect.message}{also}",
         file=relative(suspect.file) if suspect.file else None,
         line=suspect.line,
         confirmed=confirmed,
         evidence=[
-            *(f"note: {note}" for note in suspect.notes),
+            *(f"note: {note}" for note in notes),
             f"confirmed by: {proof}" if confirmed else proof,
+            *more,
         ],
         fix=suspect.advice or fix_for(suspect.code, suspect.file, suspect.line),
     )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """In how many runs something was seen."""
+
+    count: int
+    runs: int
+
+    def __str__(self) -> str:
+        return f" ({self.count} of {self.runs} runs)" if self.runs > 1 else ""
+
+
+def proof(cause: Suspect, held: Seen, differs: Seen, steps: int | None, among_others: bool) -> str:
+    """What the runs with a cause frozen showed, and those without. `steps`: None where they still differ, later."""
+    others = ", and the other causes too," if among_others else ""
+    outcome = "the difference comes later, and does not vanish"
+    if steps is not None:
+        length = f"for {steps} step{'s' if steps > 1 else ''}" if steps else "to the end"
+        outcome = f"the twins repeat {length}"
+    without = f"; without it they differ{differs}" if among_others or differs.runs > 1 else ""
+    return f"{cause.experiment}{others} {outcome}{held}{without}"
 
 
 def fix_for(code: str, file: str | None, line: int | None) -> str:
