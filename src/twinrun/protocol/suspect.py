@@ -41,7 +41,7 @@ class Suspect:
     advice: str = ""  # what to write instead, where neither the catalogue nor the source says it
     fix: str = ""  # what suspects of this source and code share that one change fixes; empty: each has a fix of its own
     sequential: bool = False  # the experiment runs the twins one after the other
-    last_resort: bool = False  # tried in place of the source's other suspects, where freezing those does not help
+    last_resort: bool = False  # tried in place of what else the source suspects, where that does not help
     rank: int = 0
 
     @property

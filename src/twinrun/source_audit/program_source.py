@@ -41,7 +41,12 @@ class ProgramSource:
             text = self.script.read_text(errors="replace")
             neighbours = sorted(self.script.parent.glob("*.py"))[:_MOST_NEIGHBOURS]
             imported = [path for path in neighbours if self.module or path.stem in text]
-            paths = [self.script, *imported, *map(Path, self._audit.files_read if self._audit else ()), *paths]
+            paths = [
+                self.script,
+                *imported,
+                *map(Path, self._audit.files_read if self._audit else ()),
+                *paths,
+            ]
         return list(dict.fromkeys(path.resolve() for path in paths if path.is_file()))
 
     @cached_property
