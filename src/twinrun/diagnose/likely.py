@@ -23,8 +23,8 @@ _INPUT = "TW2"  # codes of the input pipeline, which weights before the first st
 
 
 def likely_findings(search: Search, evidence: Evidence, audited: Sequence[Finding]) -> list[Finding]:
-    """None where everything is explained."""
-    if search.explained:
+    """None where everything is explained, or an op is to blame and nothing else is suspected of having a part in it."""
+    if search.explained or (search.op is not None and not search.frozen):
         return []
     named = {_named(finding) for finding in audited}
     found = [
@@ -36,7 +36,7 @@ def likely_findings(search: Search, evidence: Evidence, audited: Sequence[Findin
         # The cause is among them.
         family = max(families(search.unsettled), key=lambda family: family[0].rank)
         found = [finding_of(family[0], _AMONG, confirmed=False, others=family)]
-    if search.goal != FOREVER:
+    if search.goal != FOREVER and search.op is None:
         found += _by_the_audit_alone(search, evidence, audited, [*search.findings, *found])
     return found
 

@@ -54,13 +54,14 @@ class Search:
         self._suspect(evidence)
         enough = WORTH_A_TRIAL if _in_batch(evidence) else LIKELY
         likely = any(suspect.testable and suspect.rank >= enough for suspect in self.suspected)
-        if not likely and self._blame_op(evidence):
-            return
-        evidence = self._freeze_everything(evidence)
-        if self.goal != FOREVER:
-            self._blame_op(evidence)
-        self._leave_out_what_is_not_needed()
-        self._confirm()
+        if likely or not self._blame_op(evidence):
+            evidence = self._freeze_everything(evidence)
+            if self.goal != FOREVER:
+                self._blame_op(evidence)
+            self._leave_out_what_is_not_needed()
+            self._confirm()
+        if self.op is not None:
+            self.findings.append(self.op)
 
     @property
     def unsettled(self) -> list[Suspect]:
@@ -108,7 +109,9 @@ class Search:
         instead = [suspect for suspect in testable if suspect.last_resort]
         replaced = {suspect.source for suspect in instead}
         rest = [suspect for suspect in usual if suspect.source not in replaced]
-        possible = [usual, [] if self._was_judged(usual) else plausible, [*rest, *instead] if instead else []]
+        possible = [usual, [*rest, *instead] if instead else []]
+        if not self._was_judged(usual):
+            possible = [usual, plausible, *possible[1:], rest]
         new = (each for each in possible if each and self.lab.frozen(each) not in self._attempted)
         return next(new, None)
 
@@ -162,17 +165,15 @@ class Search:
         rest = [suspect for suspect in self.frozen if suspect not in left_out]
         wanted = self.lab.frozen(rest)
         judged = list(self._judged())
-        if any(trial.reach < self.goal and trial.interventions >= wanted for trial in judged):
+        if self._differing(trial for trial in judged if trial.interventions >= wanted):
             return False
         held = sum(trial.reach >= self.goal and trial.interventions <= wanted for trial in judged)
         # A race may hold by luck: what is likely is not dropped for that.
         times = _RACES if self.may_race and left_out[0].rank >= LIKELY else 1
         while held < times:
             trial = self.lab.freeze(rest, what=_without(left_out))
-            if trial is None or not trial.judged:
-                return None
-            if trial.reach < self.goal:
-                return False
+            if trial is None or trial.reach < self.goal:
+                return False if trial is not None and self._differing([trial]) else None
             held += 1
         return True
 
@@ -209,11 +210,9 @@ class Search:
             differs = Seen(self._differing(without), len(without))
             steps = kept[-1].steps if kept and self.goal == FOREVER else None
             words = proof(cause.suspect, Seen(held, len(kept)), differs, steps, len(self.causes) > 1)
-            enough = min(held, differs.count) >= times and self._certain(without)
+            enough = min(held, differs.count) >= times
             others = [suspect for suspect in cause.family if suspect in self.frozen]
             self.findings.append(finding_of(cause.suspect, words, confirmed=enough, others=others))
-        if self.op is not None:
-            self.findings.append(self.op)
 
     def _seen_to_hold(self, times: int) -> int:
         """Runs that hold with nothing but what is needed frozen. One that does not shows that the others were luck."""
@@ -242,16 +241,15 @@ class Search:
         return [t for t in self._judged() if t.interventions >= rest and not own & t.interventions]
 
     def _differing(self, runs: Iterable[Trial]) -> int:
-        return sum(trial.reach < self.goal for trial in runs)
+        """Runs that certainly fall short of the goal. Where the twins never repeat, whatever keeps them from it may have
+        done so there too, unless they part before any op has run."""
+        limit = self.goal
+        if limit != FOREVER:
+            limit = min(limit, (1, 0 if self.may_race else _BATCH + 1))
+        return sum(trial.judged and trial.reach < limit for trial in runs)
 
     def _where(self, cause: Cause) -> Reach:
         return min((trial.reach for trial in self._runs_without(cause)), default=self.goal)
-
-    def _certain(self, without: Sequence[Trial]) -> bool:
-        """Where the twins never repeat, only what differs before any op has run is known not to be a race."""
-        if self.goal == FOREVER:
-            return True
-        return all(trial.reach < (1, 0 if self.may_race else _BATCH + 1) for trial in without)
 
     def _times(self, cause: Cause) -> int:
         if self.may_race:
@@ -287,8 +285,6 @@ class Search:
         if op is None:
             return False
         self.op = finding_of(op, op.experiment, confirmed=True)
-        if not self.frozen:
-            self.findings.append(self.op)
         return True
 
     def _traced(self, evidence: Evidence, pipeline: bool) -> Trial | None:

@@ -11,15 +11,18 @@ from twinrun.findings.catalogue import finding, lookup
 from twinrun.findings.finding import Finding
 from twinrun.protocol import Suspect, relative
 
+_SHOWN = 4  # other places, each with a note of its own
 
-def finding_of(
-    suspect: Suspect, proof: str, *, confirmed: bool, others: Sequence[Suspect] = (), more: Sequence[str] = ()
-) -> Finding:
+
+def finding_of(suspect: Suspect, proof: str, *, confirmed: bool, others: Sequence[Suspect] = ()) -> Finding:
     """`proof` is what experiments showed, or why none did; `others` are suspects that the same fix covers."""
-    places = {(each.file, each.line): each for each in others if each.file}
-    places.pop((suspect.file, suspect.line), None)
-    also = f" (and at {len(places)} more place{'s' if len(places) > 1 else ''})" if places else ""
-    notes = dict.fromkeys(note for each in (suspect, *others) for note in each.notes)
+    elsewhere = {f"{relative(each.file)}:{each.line}": each for each in others if each.file}
+    elsewhere.pop(f"{relative(suspect.file)}:{suspect.line}" if suspect.file else "", None)
+    count = len(elsewhere)
+    also = f" (and at {count} more place{'s' if count > 1 else ''})" if count else ""
+    notes = dict.fromkeys((*suspect.notes, *(note for each in elsewhere.values() for note in each.notes[:1])))
+    if count > _SHOWN:
+        notes = dict.fromkeys((*suspect.notes, f"the same goes for {', '.join(elsewhere)}"))
     return finding(
         suspect.code,
         f"{suspect.message}{also}",
@@ -29,7 +32,6 @@ def finding_of(
         evidence=[
             *(f"note: {note}" for note in notes),
             f"confirmed by: {proof}" if confirmed else proof,
-            *more,
         ],
         fix=suspect.advice or fix_for(suspect.code, suspect.file, suspect.line),
     )
