@@ -242,10 +242,12 @@ def _kind(name: str) -> str:
 
 
 def _matching(line: str, lines: list[str], near: int) -> str | None:
-    """The line of another run that stands in the place of this one: of its shape, and nearest to it."""
+    """The line of another run that stands in the place of this one: of its shape and nearest to it, else the same line."""
     shape = _line_shape(line)
     fitting = [number for number, each in enumerate(lines) if _line_shape(each) == shape]
-    return lines[min(fitting, key=lambda number: abs(number - near))] if fitting else None
+    if fitting:
+        return lines[min(fitting, key=lambda number: abs(number - near))]
+    return lines[near] if near < len(lines) else None
 
 
 def _line_shape(line: str) -> str:

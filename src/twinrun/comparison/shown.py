@@ -31,8 +31,8 @@ _HOUR = re.compile(r"(?<![\d:])(\d\d):(\d\d)(?![\d:])")
 _USER_SPACE = range(0x5000_0000_0000, 0x8000_0000_0000)  # where Linux puts the objects of a process
 
 # A number with what clings to it, a word, or a sign.
-_WORD = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?[^\W_]*|[^\W\d_][^\W_]*|[^\s]")
-_PATH_WORD = re.compile(r"[^\s/\"'(),:;=]+|[^\s]")  # temporary names may hold underscores
+_WORD = re.compile(r"<\w+>|\d+(?:\.\d+)?(?:e[-+]?\d+)?[^\W_]*|[^\W\d_][^\W_]*|[^\s]")
+_PATH_WORD = re.compile(r"<\w+>|[^\s/\"'(),:;=]+|[^\s]")  # temporary names may hold underscores
 _VALUE = re.compile(r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(.*)", re.IGNORECASE)
 _UNITS = {
     "s", "sec", "secs", "second", "seconds", "ms", "msec", "us", "µs", "ns", "m", "min", "mins", "minute", "minutes",
@@ -130,7 +130,7 @@ def only_shows(a: str, b: str, frozen: str, heading: str = "", *, drawn: bool = 
 
 
 def _shows(one: str, other: str, frozen: str | None, before: str, after: str, drawn: bool) -> bool:
-    if frozen is not None and _FROZEN_NAME.search(frozen):
+    if frozen is not None and (frozen == "<time>" or _FROZEN_NAME.search(frozen)):
         return True
     values = [_VALUE.fullmatch(word) for word in (one, other)]
     units = {value[2] for value in values if value}
