@@ -118,3 +118,28 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, words: tuple[str, ...], mes
     (tmp_path / "train.py").write_text(ONE)
     refused = twinrun("fix", *words, cwd=tmp_path)
     assert refused.code == 2 and message in refused.message and not refused.out
+
+
+TRAINING = """
+import tensorflow as tf
+
+weight = tf.Variable(tf.random.normal([2, 1]))
+data = tf.data.Dataset.range(64)
+data = data.map(lambda i: tf.fill([2], tf.cast(i, tf.float32) / 64) + tf.random.uniform([2]), num_parallel_calls=4)
+for x in data.shuffle(64).batch(8):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((x @ weight - 1.0) ** 2)
+    weight.assign_sub(0.1 * tape.gradient(loss, weight))
+print(weight.numpy().tolist())
+"""
+
+
+@pytest.mark.slow  # a minute
+def test_a_training_program_with_a_racing_map_repeats_with_the_patch(tmp_path: Path) -> None:
+    committed(tmp_path, train=TRAINING)
+    found = twinrun("fix", "train.py", cwd=tmp_path, timeout=600)
+    assert found.code == 0, found.out + found.err
+    assert "set_random_seed" in found.out and "stateless_uniform" in found.out
+    git(tmp_path, "apply", stdin=found.out)
+    printed = {python("train.py", cwd=tmp_path).out for _ in range(3)}
+    assert len(printed) == 1 and printed != {""}
