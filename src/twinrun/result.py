@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
-    "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "Conditions", "Diagnosis",
-    "Experiment", "Growth", "Reason", "ReasonKind", "Stream", "Verdict", "read_findings",
+    "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "Conditions", "Delivered",
+    "Diagnosis", "Experiment", "Growth", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict", "read_findings",
 ]  # fmt: skip
 
 SCHEMA: Final = "twinrun/check/1"
@@ -74,6 +74,37 @@ class Conditions(Struct, frozen=True):
     sequential: bool = False
     stress: bool = False
     varied: tuple[str, ...] = ()
+    carried: bool = False  # the second twin started from the files that the first left
+
+
+class OutputDifference(Struct, frozen=True):
+    """One place where two twins delivered something different."""
+
+    place: str
+    a: str = ""
+    b: str = ""
+
+
+class Delivered(Struct, frozen=True):
+    """What the twins delivered, compared: standard output, and the files that they left in their views of the folder."""
+
+    output: Literal["equal", "different"]
+    files: int = 0  # that are equal by content
+    views: str = "overlay"  # "shared": the twins wrote to one folder, and no file was compared
+    differences: tuple[OutputDifference, ...] = ()
+    only_shows: tuple[str, ...] = ()  # places that differ in what shows the clock, a duration, a made-up name
+    ignored: tuple[str, ...] = ()  # places that the user has said may differ
+
+    def first(self) -> str:
+        """The first difference, as part of a sentence."""
+        one = self.differences[0]
+        values = f": {one.a!r} against {one.b!r}" if one.a or one.b else ""
+        return f"{one.place} differs{values}"
+
+    def summary(self) -> str:
+        """What was equal, as part of a sentence."""
+        files = f" and {self.files} file{'s' if self.files > 1 else ''}" if self.files else ""
+        return f"output{files} equal"
 
 
 class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
@@ -100,6 +131,7 @@ class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     recordings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     output_tail: str | None = None
+    delivered: Delivered | None = None  # None: not compared
 
     @property
     def exit_code(self) -> int:

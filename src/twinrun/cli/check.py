@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _CHECKED = (
     "runs", "contract", "sequential", "freeze", "stress", "trace_ops", "trace_pipeline",
-    "steps", "pin", "vary", "timeout", "detail", "folder",
+    "steps", "pin", "vary", "timeout", "detail", "folder", "keep_files",
+    "ignore_output",
 )  # fmt: skip
 
 
@@ -35,7 +36,7 @@ def check(ctx: click.Context, /, **given: Any) -> None:
     if given["resume_diagnosis"] and all_wanted(given):
         given |= _as_before(given["resume_diagnosis"])
     if all_wanted(given):
-        one_program_only(html=given["html"], fix_diff=given["fix_diff"])
+        one_program_only(html=given["html"], fix_diff=given["fix_diff"], keep_files=given["keep_files"])
     results = one_or_all(given, _checked)
     shown = {name: given[name] for name in ("output_format", "output_file", "html", "quiet", "fix_diff")}
     write_results(results, **shown)

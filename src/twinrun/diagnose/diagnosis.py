@@ -17,7 +17,6 @@ from twinrun.findings.finding import Finding
 from twinrun.launch.check import observe_check
 from twinrun.launch.folders import new_folder
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.launch.program import Program
 from twinrun.protocol import Evidence, Stress, Suspect, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import without
@@ -40,7 +39,7 @@ def check_and_diagnose(
         observed = observe_check(options, screen)
         result = observed.result
         files = {event.file for facts in observed.facts for event in facts.events}
-        evidence = observed.evidence(_code_of(options.program, files))
+        evidence = observed.evidence(_code_of(options, files))
         if result.verdict != DIVERGES or evidence is None:
             return result
         before = Diagnosis(
@@ -72,7 +71,7 @@ def resume_diagnosis(
     screen = screen or Screen()
     try:
         streams = tuple(row.stream for row in saved.streams)
-        evidence = Evidence(first, (), streams, None, _code_of(options.program, ()))
+        evidence = Evidence(first, (), streams, None, _code_of(options, ()))
         lab = _laboratory(options, screen, budget, new_folder("check", options.folder), saved, evidence)
         judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
         lab.trials = [Trial.saved(each, saved.program) for each in judged]
@@ -81,10 +80,11 @@ def resume_diagnosis(
         screen.close()
 
 
-def _code_of(program: Program, files: Iterable[str]) -> Code:
-    """The program's own source, and the files that its events name."""
+def _code_of(options: CheckOptions, files: Iterable[str]) -> Code:
+    """The program's own source as the twins saw it, and the files that its events name."""
+    program = options.program
     script = find_script(program.target, module=program.module)
-    return ProgramSource(script, program.arguments, program.module, files)
+    return ProgramSource(script, program.arguments, program.module, files, options.patched)
 
 
 def _laboratory(
@@ -115,6 +115,7 @@ def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
     return replace(
         options,
         sequential=options.sequential or conditions.sequential,
+        carried=options.carried or conditions.carried,
         interventions=(*options.interventions, *added, *stress),
     )
 

@@ -33,7 +33,7 @@ def finding_of(suspect: Suspect, proof: str, *, confirmed: bool, others: Sequenc
             *(f"note: {note}" for note in notes),
             f"confirmed by: {proof}" if confirmed else proof,
         ],
-        fix=suspect.advice or fix_for(suspect.code, suspect.file, suspect.line),
+        fix=suspect.advice or fix_for(suspect.code, suspect.file, suspect.line, suspect.in_words),
     )
 
 
@@ -59,8 +59,9 @@ def proof(cause: Suspect, held: Seen, differs: Seen, steps: int | None, among_ot
     return f"{cause.experiment}{others} {outcome}{held}{without}"
 
 
-def fix_for(code: str, file: str | None, line: int | None) -> str:
-    """The user's line and the rewritten line where that can be made, else the catalogue's advice."""
+def fix_for(code: str, file: str | None, line: int | None, in_words: str = "") -> str:
+    """The user's line and the rewritten line where that can be made, else what to do in words: the catalogue's advice,
+    where the source knows nothing better."""
     if file is not None and line is not None:
         with contextlib.suppress(ImportError, OSError, ValueError, SyntaxError):
             from twinrun.findings.fixes import propose
@@ -70,4 +71,4 @@ def fix_for(code: str, file: str | None, line: int | None) -> str:
             if proposed is not None:
                 note = f"{proposed.note}\n" if proposed.note else ""
                 return f"{note}{proposed.changes()}"
-    return lookup(code).advice
+    return in_words or lookup(code).advice

@@ -4,8 +4,8 @@ and draws from generator objects."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -28,10 +28,13 @@ class ProgramSource:
     arguments: tuple[str, ...] = ()
     module: bool = False
     files: Iterable[str] = ()
+    patched: Mapping[str, str] = field(
+        default_factory=dict
+    )  # absolute path: the text that the twins saw there
 
     @cached_property
     def trees(self) -> list[tuple[str, ast.Module]]:
-        read = Sources().read
+        read = Sources(patched=self.patched).read
         return [(str(path), found.tree) for path in self._paths() if (found := read(path)) is not None]
 
     def _paths(self) -> list[Path]:
@@ -54,7 +57,7 @@ class ProgramSource:
         if self.script is None or not self.script.is_file():
             return None
         try:
-            return audit_source([self.script], self.arguments)
+            return audit_source([self.script], self.arguments, self.patched)
         except Exception:  # a second opinion: without it the diagnosis goes on
             return None
 

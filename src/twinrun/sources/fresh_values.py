@@ -17,10 +17,6 @@ class FreshValues(Source):
     advice: str = ""
     makes_seeds = True
 
-    def is_sequential(self, event: Event) -> bool:
-        """Whether two twins cannot have the same frozen value at the same time."""
-        return False
-
     def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
         for action, message in self.messages:
             events = [one(pair) for pair in evidence.of(self.name, action) if differs(pair)]

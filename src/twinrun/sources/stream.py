@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from twinrun.knowledge.library_seeds import seedless
 from twinrun.protocol import Event, Evidence, Source, Suspect, Weight, differs, one
 from twinrun.protocol.evidence import Pair, in_library, is_direct
 from twinrun.protocol.registry import frameworks, sources
@@ -25,7 +26,6 @@ class StreamSource(Source):
     stream: str = ""  # the source whose "seed" and "reseed" events count: often its own name
     title: str = ""  # as the subject of a sentence: "NumPy's global stream"
     draw_action: str = "draw"
-    compared: tuple[str, ...] = ("draw",)
     on_host: bool = False  # drawn by Python code, which input pipelines, loader workers and threads may run
     compares_values: bool = True  # False: no digest shows what was drawn, so only `seeded=False` is suspected
 
@@ -46,6 +46,9 @@ class StreamSource(Source):
 
     def message(self, code: str, event: Event) -> str:
         """What is wrong with a draw, where neither its place nor its seed says it."""
+        known = seedless(event.via, event.entry)
+        if known is not None:
+            return f"{known.problem}, and {self.title} is not seeded"
         what = event.call if is_direct(event) or not event.entry else library(event)
         return f"{what} draws from {self.title}, which is not seeded"
 
@@ -113,6 +116,7 @@ class StreamSource(Source):
                 experiment=f"with {drawn(event)} frozen there",
                 advice=_advice(code, event),
                 fix="seeded" if seeded else "seed",
+                in_words=seeds_to_write([event]) if code == self.code else "",
             )
 
     def _message(self, code: str, event: Event, *, seeded: bool) -> str:
@@ -168,6 +172,12 @@ def drawn(event: Event) -> str:
 
 def library(event: Event) -> str:
     return event.via if event.entry == "__init__" else f"{event.via}'s {event.entry}"
+
+
+def seeds_to_write(events: list[Event]) -> str:
+    """What to write so that the calls of libraries behind these events get a seed. Empty where nothing is known."""
+    known = [found.write for event in events if (found := seedless(event.via, event.entry))]
+    return "; ".join(dict.fromkeys(known))
 
 
 def _draws_from(stream: str, evidence: Evidence) -> list[Pair]:
