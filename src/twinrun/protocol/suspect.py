@@ -43,9 +43,7 @@ class Suspect:
     notes: tuple[str, ...] = ()
     experiment: str = ""
     advice: str = ""  # what to write instead, where neither the catalogue nor the source says it
-    in_words: str = (
-        ""  # the same where the line cannot be rewritten, and the catalogue's advice is too general
-    )
+    in_words: str = ""  # the same where the line cannot be rewritten and the catalogue is too general
     fix: str = ""  # what suspects of this source and code share that one change fixes; empty: each has a fix of its own
     sequential: bool = False  # the experiment runs the twins one after the other
     last_resort: bool = False  # tried in place of what else the source suspects, where that does not help
