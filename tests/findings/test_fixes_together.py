@@ -132,3 +132,12 @@ def test_draws_in_a_generator_of_another_file_are_seeded_in_the_program() -> Non
     }
     patch = patched(texts, ("TW204", "data.py", "rand"))
     assert "np.random.seed(42)" in patch.texts[SCRIPT] and "data.py" not in patch.texts
+
+
+def test_where_nothing_stands_above_the_import_the_module_seeds_itself() -> None:
+    texts = {
+        SCRIPT: "from . import data\n\nprint(data.X)\n",
+        "data.py": "import numpy as np\n\nX = np.random.rand(3)\n",
+    }
+    patch = patched(texts, ("TW102", "data.py", "rand"))
+    assert patch.texts == {"data.py": "import numpy as np\n\nnp.random.seed(42)\n\nX = np.random.rand(3)\n"}

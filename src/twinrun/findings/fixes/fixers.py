@@ -7,6 +7,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import libcst as cst
+
 from twinrun.findings.fixes import (
     clock_and_entropy,
     determinism,
@@ -89,10 +91,14 @@ def seeded_program(
     module = parsed(text, True, seed)
     if module is None:
         return None
-    line = text.count("\n") + 1
-    if _at_import(drawn):
-        line = _line_of_import(module, name, drawn[0]) or line
-    return _first((*FIXERS[code], _ANYWAY[code]), module, code, name, line)
+    imported = _line_of_import(module, name, drawn[0]) if _at_import(drawn) else None
+    line = imported or text.count("\n") + 1
+    found = _first((*FIXERS[code], _ANYWAY[code]), module, code, name, line)
+    if (
+        found is None and imported is not None
+    ):  # nothing stands above the import: the drawing module seeds itself
+        found = first_fix(code, *drawn, is_program=True, seed=seed)
+    return found
 
 
 def _at_import(drawn: tuple[str, int, str]) -> bool:
@@ -106,11 +112,12 @@ def _line_of_import(module: Module, program: str, drawn: str) -> int | None:
     """The first line of the program that imports the drawing module, or another module of the program's own."""
     home = Path(program).resolve().parent
     own = {Path(drawn).stem, Path(drawn).resolve().parent.name}
+    lines = [module.first_line(node) for node in module.find(cst.ImportFrom) if node.relative]
     for each in module.imports:
         name = root(each.dotted)
         if name in own or (home / f"{name}.py").exists() or (home / name / "__init__.py").exists():
-            return module.first_line(each.statement)
-    return None
+            lines.append(module.first_line(each.statement))
+    return min(lines, default=None)
 
 
 def with_constant(source: str, seed: int) -> str | None:
