@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import stat
 import subprocess
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support import python, twinrun
+from support import COMMAND, environment, python, twinrun
 
 PROGRAM = """\
 #!/usr/bin/env python
@@ -118,6 +120,27 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, words: tuple[str, ...], mes
     (tmp_path / "train.py").write_text(ONE)
     refused = twinrun("fix", *words, cwd=tmp_path)
     assert refused.code == 2 and message in refused.message and not refused.out
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1)])
+def test_each_change_is_asked_about_on_a_terminal(tmp_path: Path, answer: str, code: int) -> None:
+    (tmp_path / "train.py").write_text(ONE)
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "fix", "--interactive", "--no-progress", "train.py"],
+        cwd=tmp_path,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment(),
+    ) as process:
+        os.close(theirs)
+        os.write(ours, f"{answer}\n".encode())
+        assert process.stdout is not None
+        patch = process.stdout.read()
+        assert process.wait(timeout=120) == code
+    os.close(ours)
+    assert (b"np.random.seed(42)" in patch) == (answer == "y")
 
 
 TRAINING = """
