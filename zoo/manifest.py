@@ -64,6 +64,8 @@ class Program:
     """Printed lines that match this show only the clock and its like, and are not compared."""
     steady: str = ""
     """Printed lines that match this are equal in all runs: what someone who watches the training sees."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of reasons that are right where the verdict is `undecided`; any when empty."""
     fixable: bool = True
     """Whether edits of the program can make it repeat."""
 
@@ -119,6 +121,7 @@ def _program(entry: dict[str, Any], base: Path, heldout: bool) -> Program:
         delivers=tuple(entry.get("delivers", ())),
         showy=entry.get("showy", ""),
         steady=entry.get("steady", ""),
+        kinds=tuple(entry.get("kinds", ())),
         fixable=entry.get("fixable", True),
     )
     if program.group not in GROUPS:

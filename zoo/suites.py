@@ -30,6 +30,8 @@ class Answer:
     """The codes of the causes that no finding names."""
     false: tuple[str, ...]
     """Findings that name no true cause: those confirmed, and any at all where there is nothing to find."""
+    doubtful: tuple[str, ...]
+    """Findings that are only likely and name no true cause."""
     seconds: float
     trouble: str
 
@@ -66,13 +68,18 @@ def judge_suite(
     findings: list[dict[str, Any]] = list(answer.get("findings") or [])
     missed: list[str] = []
     false: list[dict[str, Any]] = []
+    doubtful: list[dict[str, Any]] = []
     if program.group == "innocent":
         false = findings
     elif program.group == "guilty":
         missed = [c.codes[0] for c in program.causes if not any(names(f, c, folder) for f in findings)]
-        sure = [f for f in findings if f.get("confirmed")]
-        false = [f for f in sure if not any(names(f, cause, folder) for cause in program.causes)]
+        stray = [f for f in findings if not any(names(f, cause, folder) for cause in program.causes)]
+        false = [f for f in stray if f.get("confirmed")]
+        doubtful = [f for f in stray if not f.get("confirmed")]
     said = str(answer.get("verdict", ""))
+    kind = answer.get("reason_kind")
+    if said == "undecided" and program.kinds and kind not in program.kinds:
+        trouble = trouble or f"undecided for another reason: {kind}"
     return Answer(
         name=program.name,
         suite=program.suite,
@@ -81,6 +88,7 @@ def judge_suite(
         findings=len(findings),
         missed=tuple(missed),
         false=tuple(f"{f.get('code')} {place_of(f, folder)}".strip() for f in false),
+        doubtful=tuple(f"{f.get('code')} {place_of(f, folder)}".strip() for f in doubtful),
         seconds=seconds,
         trouble=trouble,
     )
@@ -95,6 +103,8 @@ def table(answers: list[Answer], loaded: bool) -> list[str]:
             remarks.append("missed " + ", ".join(a.missed))
         if a.false:
             remarks.append("false " + ", ".join(a.false))
+        if a.doubtful:
+            remarks.append("likely " + ", ".join(a.doubtful))
         mark = "ok" if a.right(loaded) else "WRONG"
         line = f"{a.name:26} {mark:5} {a.said or 'none':10} {a.findings:8} {a.seconds:6.1f}  {'; '.join(remarks)}"
         lines.append(line.rstrip())

@@ -35,6 +35,7 @@ group = "hidden"
 verdict = ["diverges", "undecided"]
 delivers = ["stdout"]
 steady = "^loss"
+kinds = ["unwatched-output"]
 """,
     "looks": """
 [[program]]
@@ -128,7 +129,13 @@ def bench(tmp_path: Path) -> Bench:
 
 @pytest.mark.parametrize(("verdict", "code"), [("diverges", 0), ("undecided", 0), ("repeats", 1)])
 def test_what_hides_a_difference_may_be_anything_but_repeats(bench: Bench, verdict: str, code: int) -> None:
-    assert bench.run("hide", {"verdict": verdict, "findings": []})[0] == code
+    answer = {"verdict": verdict, "reason_kind": "unwatched-output", "findings": []}
+    assert bench.run("hide", answer)[0] == code
+
+
+def test_undecided_for_another_reason_is_no_answer(bench: Bench) -> None:
+    code, text, _ = bench.run("hide", {"verdict": "undecided", "reason_kind": "timeout", "findings": []})
+    assert code == 1 and "undecided for another reason: timeout" in text
 
 
 def test_a_finding_on_what_only_looks_guilty_is_a_false_alarm(bench: Bench) -> None:

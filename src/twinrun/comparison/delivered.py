@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from twinrun.comparison.contents import Contents, Part, contents
-from twinrun.comparison.shown import Run, only_shows, visible_lines
+from twinrun.comparison.shown import FROZEN, Run, only_shows, visible_lines
 from twinrun.errors import UsageError
 
 STDOUT = "standard output"
@@ -121,7 +121,9 @@ def still_there(
         return True
     if isinstance(left, str) or isinstance(right, str) or not found.line:
         return left != right or drawn
-    lines = [[run.hide(line) for line in part] for run, part in ((one.run, left), (other.run, right))]
+    lines = [
+        [FROZEN.hide(run.hide(line)) for line in part] for run, part in ((one.run, left), (other.run, right))
+    ]
     if found.column >= 0:
         cells = [_cell(found, part) for part in lines]
         return cells[0] is None or cells[0] != cells[1] or not _explained(found, cells[0], drawn)
@@ -240,10 +242,12 @@ def _kind(name: str) -> str:
 
 
 def _matching(line: str, lines: list[str], near: int) -> str | None:
-    """The line of another run that stands in the place of this one: of its shape, and nearest to it."""
+    """The line of another run that stands in the place of this one: of its shape and nearest to it, else the same line."""
     shape = _line_shape(line)
     fitting = [number for number, each in enumerate(lines) if _line_shape(each) == shape]
-    return lines[min(fitting, key=lambda number: abs(number - near))] if fitting else None
+    if fitting:
+        return lines[min(fitting, key=lambda number: abs(number - near))]
+    return lines[near] if near < len(lines) else None
 
 
 def _line_shape(line: str) -> str:

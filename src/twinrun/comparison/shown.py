@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 
-TICK = 1.37  # seconds between two readings of a clock that is frozen everywhere
+# A clock that is frozen everywhere begins here, and is a tick later at every reading.
+FROZEN_TIME, TICK = 1_600_000_000.0, 1.37
 
 _MOST_TICKS = 2000
 
@@ -30,8 +31,8 @@ _HOUR = re.compile(r"(?<![\d:])(\d\d):(\d\d)(?![\d:])")
 _USER_SPACE = range(0x5000_0000_0000, 0x8000_0000_0000)  # where Linux puts the objects of a process
 
 # A number with what clings to it, a word, or a sign.
-_WORD = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?[^\W_]*|[^\W\d_][^\W_]*|[^\s]")
-_PATH_WORD = re.compile(r"[^\s/\"'(),:;=]+|[^\s]")  # temporary names may hold underscores
+_WORD = re.compile(r"<\w+>|\d+(?:\.\d+)?(?:e[-+]?\d+)?[^\W_]*|[^\W\d_][^\W_]*|[^\s]")
+_PATH_WORD = re.compile(r"<\w+>|[^\s/\"'(),:;=]+|[^\s]")  # temporary names may hold underscores
 _VALUE = re.compile(r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(.*)", re.IGNORECASE)
 _UNITS = {
     "s", "sec", "secs", "second", "seconds", "ms", "msec", "us", "µs", "ns", "m", "min", "mins", "minute", "minutes",
@@ -93,6 +94,9 @@ class Run:
         return frozenset(text[:5] for text in self._seconds)
 
 
+FROZEN = Run(-1, FROZEN_TIME, FROZEN_TIME + _MOST_TICKS * TICK)  # what a frozen clock shows of any run
+
+
 def visible_lines(text: str) -> list[str]:
     """The lines that a terminal shows in the end, without colours: what a carriage return overwrites is gone, and so are
     progress bars."""
@@ -126,7 +130,7 @@ def only_shows(a: str, b: str, frozen: str, heading: str = "", *, drawn: bool = 
 
 
 def _shows(one: str, other: str, frozen: str | None, before: str, after: str, drawn: bool) -> bool:
-    if frozen is not None and _FROZEN_NAME.search(frozen):
+    if frozen is not None and (frozen == "<time>" or _FROZEN_NAME.search(frozen)):
         return True
     values = [_VALUE.fullmatch(word) for word in (one, other)]
     units = {value[2] for value in values if value}

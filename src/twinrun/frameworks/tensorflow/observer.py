@@ -48,9 +48,8 @@ class Observer:
         self.pending = Pending(recorder)
         self.updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
         self._train_calls = 0  # of a framework's own train function, under way now
-        self.fit_batches: int | None = (
-            None  # that `fit` and its like have trained on; None: it was not called
-        )
+        # Batches that `fit` and its like have trained on. None: it was never called.
+        self.fit_batches: int | None = None
         self._outermost: Call | None = None
         self._outer_given: Given | None = None
         self.here = _Here()
@@ -255,11 +254,11 @@ class Observer:
         # What was iterated before was not iterated by this call.
         self.pending.keep(lambda one: one.phase != "batch")
         self._train_calls += 1
-        self.fit_batches = (self.fit_batches or 0) + 1
         try:
             logs = original()
         finally:
             self._train_calls -= 1
+        self.fit_batches = (self.fit_batches or 0) + 1
         with self.guard:
             if self.steps.open:
                 self._add_all(output_blocks(logs))
