@@ -21,10 +21,9 @@ from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure
 from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
-from twinrun.protocol.registry import frameworks, sources
 from twinrun.protocol.spec import Spec
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
-from twinrun.recording.manifest import Manifest
+from twinrun.recording.manifest import Manifest, Status
 from twinrun.recording.store import Writer
 from twinrun.recording.values import values_file
 from twinrun.twin.facts import gather
@@ -62,6 +61,7 @@ class Recorder:
         self.spec = spec
         self.session = session
         self.frames = 0
+        self.observed = False  # a frame shows something trained, evaluated or probed
         self.alive = True
         self.trace: Callable[[], Trace] | None = None  # the ops that ran, where they are traced
         self.omitted: Callable[[str], Any] = lambda name: None  # a weight that no frame reports at present
@@ -74,7 +74,7 @@ class Recorder:
         self._last: list[Block] = []  # of the frame at which the twin stands
         self._owed = False
         self._layouts: dict[tuple[tuple[str, tuple[str, ...]], ...], Layout] = {}
-        self._status = "ended"
+        self._status: Status = "ended"
         self._clock = time.perf_counter()
         folder = Path(spec.folder)
         self._writer = Writer(folder, detail=spec.detail)
@@ -123,6 +123,7 @@ class Recorder:
                 self.trouble(problem)
                 return
             self.frames += 1
+            self.observed = self.observed or frame.is_observation
             if self.frames == 1 and self.spec.stressed:
                 from twinrun.twin.stress import start_stress
 
@@ -237,15 +238,16 @@ class Recorder:
             ):  # stopped twins end at their last step; failed ones have no final state
                 for handler in self.at_finish:
                     handler()
-                if self.frames == 0 and not self._blocks:
-                    self._add_draws()
                 self.emit(0)
+            if not self.alive:  # the last frame could not be written: this is not a whole recording
+                return
             self.wait_for_parent()
             facts = self.facts()
-            self._writer.close()
+            seal = self._writer.close()
             manifest = msgspec.structs.replace(
                 self._manifest,
                 status=self._status,
+                seal=seal,
                 ended=time.time(),
                 notes=tuple(facts.notes),
                 environment=facts.environment,
@@ -256,20 +258,6 @@ class Recorder:
         except Exception as problem:
             self.trouble(problem)
         self.stop()
-
-    def _add_draws(self) -> None:
-        """Nothing else was seen of this program: then what it drew at random is compared, by its own lines or by a
-        framework for them."""
-        compared = {(source.name, action) for source in sources() for action in source.compared}
-        by_program = {"", *(framework.module for framework in frameworks())}
-        drawn = [
-            event
-            for event in self.session.log.events()
-            if (event.source, event.action) in compared and event.size and event.via in by_program
-        ]
-        if drawn:
-            names = tuple(f"{event.call} at line {event.line}" for event in drawn)
-            self.add(Block("probe", names, [int(event.digest, 16) for event in drawn]))
 
     def facts(self) -> Facts:
         """What this process knows of itself: environment, controls as read back, events, notes."""
