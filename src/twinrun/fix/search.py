@@ -232,7 +232,7 @@ class Search:
             proof=proof,
             not_needed=tuple(self._change(unit, fix) for unit, fix in self.dropped if fix is not None),
             left=self.left,
-            notes=(*dict.fromkeys(self.notes), *result.notes),
+            notes=(*dict.fromkeys(self.notes), *result.notes, *_last_line(result)),
             checks=self.trials.checks,
         )
 
@@ -255,6 +255,12 @@ class Search:
     def _line(self, file: str, line: int, text: str) -> int:
         """The line of the user's own file that became this line of a patched text."""
         return line_in(self.trials.files.texts[file], line, text)
+
+
+def _last_line(result: CheckResult) -> list[str]:
+    """The last line that the program printed, where it failed."""
+    lines = (result.output_tail or "").split("\n")
+    return [f"last line of output: {line}" for line in lines if line.strip()][-1:]
 
 
 def _is_open(result: CheckResult) -> bool:
