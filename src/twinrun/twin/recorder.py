@@ -23,11 +23,13 @@ from twinrun.protocol.facts import Failure
 from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
 from twinrun.protocol.registry import frameworks, sources
 from twinrun.protocol.spec import Spec
-from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
+from twinrun.recording.frame import EVIDENCE, MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest
 from twinrun.recording.store import Writer
 from twinrun.recording.values import values_file
+from twinrun.twin.callers import unseen
 from twinrun.twin.facts import gather
+from twinrun.twin.family import Family, Mailbox
 from twinrun.twin.session import Session
 
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
@@ -58,28 +60,43 @@ class Recorder:
     """Life: add blocks, `emit` them as a frame at each step, `wait_for_parent` before anything may change, `finish`
     once."""
 
-    def __init__(self, spec: Spec, channel: Channel, session: Session) -> None:
+    def __init__(self, spec: Spec, channel: Channel | Mailbox, session: Session, family: Family) -> None:
         self.spec = spec
         self.session = session
+        self.family = family
         self.frames = 0
         self.alive = True
         self.trace: Callable[[], Trace] | None = None  # the ops that ran, where they are traced
         self.omitted: Callable[[str], Any] = lambda name: None  # a weight that no frame reports at present
         self.at_finish: list[Callable[[], None]] = []
+        self.after_fork: list[Callable[[], None]] = []  # in a child: forget what the program was about to do
         self.failure: Failure | None = None  # the exception that ended the program
         self.lock = threading.RLock()
         self._step = 0
         self._channel = channel
+        self._writer: Writer | None = None
         self._blocks: list[Block] = []
         self._last: list[Block] = []  # of the frame at which the twin stands
         self._owed = False
         self._layouts: dict[tuple[tuple[str, tuple[str, ...]], ...], Layout] = {}
         self._status = "ended"
         self._clock = time.perf_counter()
-        folder = Path(spec.folder)
+        if not self.is_child:
+            self._open()
+
+    @property
+    def is_child(self) -> bool:
+        """Whether this process was started by the program. It has a recording once there is something to record."""
+        return bool(self.family.identity)
+
+    def _open(self) -> Writer:
+        if isinstance(self._channel, Mailbox):
+            self.spec = msgspec.structs.replace(self.spec, folder=str(self._channel.folder()))
+        spec, folder = self.spec, Path(self.spec.folder)
         self._writer = Writer(folder, detail=spec.detail)
         self._manifest = Manifest(spec.program, spec.arguments, started=time.time(), varied=dict(spec.varied))
         self._manifest.write(folder)
+        return self._writer
 
     @property
     def step(self) -> int:
@@ -98,6 +115,8 @@ class Recorder:
         if self.alive:
             with self.lock:
                 self._blocks.append(block)
+                if block.phase == "probe" and self._writer is None:
+                    self._open()  # now: should this process be killed, it is known that it had something to compare
 
     def emit(self, span: int) -> None:
         """Close what was added since the last frame as one frame of the current step, and send it off."""
@@ -107,11 +126,13 @@ class Recorder:
             self.wait_for_parent()
             blocks = sorted(self._blocks, key=lambda block: _RANK[block.phase])
             self._blocks = []
+            if self.is_child and self.frames == 0 and _only_stood_by(blocks):
+                return
             now = time.perf_counter()
             frame = self._frame(blocks, span, now - self._clock)
             self._clock = now
             try:
-                self._writer.write(frame)
+                (self._writer or self._open()).write(frame)
                 self._last = blocks
                 if self.spec.keep_values:
                     self._keep_values()
@@ -212,6 +233,8 @@ class Recorder:
         self.wait_for_parent()
         self._status = "stopped"
         self.finish()
+        if self.is_child:  # others wait for it: it goes on, and is recorded no more
+            return
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
@@ -237,21 +260,22 @@ class Recorder:
             ):  # stopped twins end at their last step; failed ones have no final state
                 for handler in self.at_finish:
                     handler()
-                if self.frames == 0 and not self._blocks:
+                if self.frames == 0 and not self._blocks and not self.is_child:
                     self._add_draws()
                 self.emit(0)
             self.wait_for_parent()
             facts = self.facts()
-            self._writer.close()
-            manifest = msgspec.structs.replace(
-                self._manifest,
-                status=self._status,
-                ended=time.time(),
-                notes=tuple(facts.notes),
-                environment=facts.environment,
-                controls=msgspec.to_builtins(facts.controls, enc_hook=str),
-            )
-            manifest.write(Path(self.spec.folder))
+            if self._writer is not None:
+                self._writer.close()
+                manifest = msgspec.structs.replace(
+                    self._manifest,
+                    status=self._status,
+                    ended=time.time(),
+                    notes=tuple(facts.notes),
+                    environment=facts.environment,
+                    controls=msgspec.to_builtins(facts.controls, enc_hook=str),
+                )
+                manifest.write(Path(self.spec.folder))
             self._channel.send_message(END, End(self._status, facts))
         except Exception as problem:
             self.trouble(problem)
@@ -273,7 +297,8 @@ class Recorder:
 
     def facts(self) -> Facts:
         """What this process knows of itself: environment, controls as read back, events, notes."""
-        return gather(self)
+        with unseen():
+            return gather(self)
 
     def trouble(self, problem: BaseException | str) -> None:
         """Recording failed. The program goes on; the parent is informed, and the check cannot be `repeats`."""
@@ -295,11 +320,31 @@ class Recorder:
 
         return hook
 
-    def leave_to_parent(self) -> None:
-        """In a forked child of the program: the recording and the channel belong to the process that was launched."""
-        self.stop()
-        # Its parent waits for the answer to the last frame; this process would take it away.
-        self._owed = False
+    def go_on_as_child(self) -> None:
+        """In a forked child: the recording and the channel belong to the process that it was forked from, and so does
+        what that was about to do."""
+        self._channel.close()
+        self._inherited = self._writer  # closing it is not for this process to do
+        self._channel, self._writer = Mailbox(self.family), None
+        self.spec = child_spec(self.spec)
+        self.lock = threading.RLock()  # another thread may have held the old one
+        self.frames = self.step = 0
+        self._blocks, self._last, self._owed, self._status, self.failure = [], [], False, "ended", None
+        self.session.log.forget()
+        for forget in self.after_fork:
+            forget()
+
+
+def child_spec(spec: Spec) -> Spec:
+    """A child waits for nobody: it is compared when everything has ended, by what it has written down."""
+    keep = spec.keep_values or spec.keep_child_values
+    return msgspec.structs.replace(spec, lockstep=False, detail=True, keep_values=keep, tracing="")
+
+
+def _only_stood_by(blocks: list[Block]) -> bool:
+    """The end of a process that has weights, inherited or loaded, and data, and trained nothing."""
+    phases = {block.phase for block in blocks} - EVIDENCE
+    return "final" in phases and phases <= {"final", "init", "batch"}
 
 
 def describe(problem: BaseException | str) -> Trouble:
