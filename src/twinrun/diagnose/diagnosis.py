@@ -41,6 +41,7 @@ def check_and_diagnose(
         plain = replace(options, runs=2, detail=False, folder=None, experiment=True)
         steps = evidence.first.step + MARGIN
         lab = Laboratory(plain, screen, budget or BUDGET, place / "experiments", evidence.code, steps)
+        lab.whole = bool(evidence.first.process)  # steps are counted by each process for itself
         return _diagnose(lab, result, evidence)
     finally:
         screen.close()

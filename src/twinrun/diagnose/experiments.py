@@ -70,6 +70,7 @@ class Laboratory:
     folder: Path
     code: Code
     steps: int = MARGIN
+    whole: bool = False  # run the program to its end
     trials: list[Trial] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)  # because the time was spent
     notes: list[str] = field(default_factory=list)
@@ -100,7 +101,8 @@ class Laboratory:
             self.untried.append(what)
             return None
         self.screen.say(f"trying: {what}")
-        changes["steps"] = min(self.steps, self.options.steps or self.steps)
+        if not self.whole:
+            changes["steps"] = min(self.steps, self.options.steps or self.steps)
         place = self.folder / f"{len(self.trials) + 1:02d}"
         changes |= {"interventions": interventions, "folder": str(place), "timeout": max(20.0, left)}
         options = replace(self.options, **changes)

@@ -146,7 +146,7 @@ class Search:
         """Run it op by op in both twins, and find the first op whose inputs match and whose outputs do not: an op of
         the step when what went in was equal, an op of the input pipeline when a batch differs."""
         pipeline = _in_batch(evidence)
-        if self._ops_traced or not (pipeline or _computed(evidence)):
+        if self._ops_traced or evidence.first.process or not (pipeline or _computed(evidence)):
             return False
         self._ops_traced = True
         trial = self._traced(kept, evidence, pipeline)

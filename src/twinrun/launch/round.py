@@ -14,9 +14,13 @@ import msgspec
 
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
+from twinrun.launch.children import with_children
 from twinrun.launch.copies import Copies
+from twinrun.launch.family import Comparison, Family
 from twinrun.launch.interventions import setup_for
+from twinrun.launch.judged import judged
 from twinrun.launch.lockstep import Look, Outcome, advance
+from twinrun.launch.offline import compare_one
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.recorded_twin import RecordedTwin
@@ -64,11 +68,12 @@ class Round:
             program, setup = self._copies.start(name, program, setup)
         return Twin(
             name, program, self.folder / name, setup, steps=options.steps, events=options.events,
-            tracing=options.tracing, **{"detail": options.detail, **settings},
+            tracing=options.tracing, keep_child_values=options.contract.numeric,
+            **{"detail": options.detail, **settings},
         )  # fmt: skip
 
     def _facts_of(self, twins: list[Twin]) -> list[Facts]:
-        found = [twin.facts() for twin in twins]
+        found = [with_children(twin.facts(), twin.folder) for twin in twins]
         if self._copies is None:
             return found
         pairs = zip(twins, found, strict=True)
@@ -163,13 +168,30 @@ class Round:
 
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
         """Every twin has ended, and no difference that counts was seen."""
-        if judge.frames == 0:
+        family = self._children(twins, judge)
+        if judge.frames == 0 and not family.observed:
             return self._result(UNDECIDED, judge, _nothing_seen(twins))
         if any(twin.end is None for twin in twins):
             known = f"equal up to step {judge.steps}, nothing is known of what came after"
             return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{_NO_END}: {known}"))
-        verdict, reason = judge.bands()
-        return self._result(verdict, judge, reason)
+        verdict, reason = judge.bands() if judge.frames else (REPEATS, None)
+        return family.judge(self._result(verdict, judge, reason))
+
+    def _children(self, twins: list[Twin], judge: Judge) -> Family:
+        """Of all twins, against those of the first, up to the first twin whose children differ."""
+        first, *others = (self.folder / witness.name for witness in judge.witnesses)
+        stopped = any(twin.end is not None and twin.end.status == "stopped" for twin in twins)
+        found = Family()
+        for other in others:
+            names = (first.name, other.name)
+
+            def compare(a: Path, b: Path, names: tuple[str, str] = names) -> CheckResult:
+                return compare_one(a, b, self.options.contract, names)
+
+            found = Comparison((first, other), compare, stopped, names).run()
+            if found.decisive is not None:
+                break
+        return found
 
     def _one_has_ended(self, difference: Difference, twins: list[Twin], judge: Judge) -> CheckResult:
         """One twin stands at its end and another goes on. Whether that end was a good one is known when it is over."""
@@ -233,22 +255,6 @@ class Round:
             notes=tuple(notes),
             output_tail=tail,
         )
-
-
-def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) -> CheckResult:
-    """The result of a comparison, as far as the judge knows it."""
-    return CheckResult(
-        program=program,
-        verdict=verdict,
-        reason=reason and reason.message,
-        reason_kind=reason and reason.kind,
-        contract=str(judge.contract),
-        steps_compared=judge.steps,
-        first_difference=judge.first if verdict != REPEATS else None,
-        first_bit_difference=judge.first_bits,
-        growth=tuple(judge.growth),
-        also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
-    )
 
 
 _NO_END = "the program exited abruptly (os._exit or a crash)"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from twinrun.launch.run import RunResult
 
 _COLOURS = {"repeats": "32", "diverges": "31", "undecided": "33", "bold": "1", "dim": "2"}
+_SHOWN_CHILDREN = 8
 Paint = Callable[[str, str], str]
 
 
@@ -49,11 +50,17 @@ def _painter(colour: bool) -> Paint:
 def headline(result: CheckResult) -> str:
     difference = result.first_difference
     if result.verdict == DIVERGES and difference is not None and not result.reason:
-        return f" at step {difference.step}, phase {difference.phase}: {inline(_where(difference))}"
+        where = f" in {inline(difference.process)}," if difference.process else ""
+        return f"{where} at step {difference.step}, phase {difference.phase}: {inline(_where(difference))}"
     if result.reason:
         return f": {inline(result.reason)}"
     steps = f"{result.steps_compared} steps" if result.steps_compared else "what could be seen"
-    return f": {result.runs} runs, {steps} compared, equal {within(result)}"
+    children = f" and {_several(len(result.children), 'child process')}" if result.children else ""
+    return f": {result.runs} runs, {steps}{children} compared, equal {within(result)}"
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}es"
 
 
 def within(result: CheckResult) -> str:
@@ -74,6 +81,10 @@ def _body(result: CheckResult, paint: Paint) -> Iterator[str]:
     if result.verdict == REPEATS and bits is not None:
         yield f"  the bits differ from step {bits.step} on ({bits.phase}: {inline(bits.tensor)})"
     yield from _growth(result)
+    for child in result.children[:_SHOWN_CHILDREN]:
+        yield f"  {inline(child.name)}: {child.verdict}" + (f", {child.steps} steps" if child.steps else "")
+    if len(result.children) > _SHOWN_CHILDREN:
+        yield f"  and {len(result.children) - _SHOWN_CHILDREN} more child processes"
     for finding in result.findings:
         yield ""
         yield from finding_lines(finding, paint)

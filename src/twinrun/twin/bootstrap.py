@@ -16,9 +16,9 @@ from twinrun.errors import MissingPoint, TwinrunError
 from twinrun.protocol.channel import TROUBLE, Channel
 from twinrun.protocol.registry import frameworks, sources
 from twinrun.protocol.spec import Spec
+from twinrun.twin.family import Family, Mailbox, restore_environment
 from twinrun.twin.imports import when_imported
 from twinrun.twin.pinning import install_pin
-from twinrun.twin.family import Family, Mailbox, restore_environment
 from twinrun.twin.recorder import Recorder, activate, child_spec, describe
 from twinrun.twin.session import Session, begin
 from twinrun.twin.starting import POINTS, follow_exec
@@ -33,11 +33,10 @@ _TESTED = "use a release that Twinrun was tested with (docs/reference/frameworks
 def start(spec_file: str) -> None:
     identity = restore_environment()
     spec = Spec.read(spec_file)
+    family = Family(spec, spec_file, identity)
+    channel = Mailbox(family) if identity else _connect(spec)
     if identity:
-        family = Family(spec, spec_file, identity)
-        spec, channel = child_spec(spec), Mailbox(family)
-    else:
-        family, channel = Family(spec, spec_file), _connect(spec)
+        spec = child_spec(spec)
     session = begin(spec)
     try:
         recorder = session.recorder = activate(Recorder(spec, channel, session, family))

@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -95,7 +95,7 @@ POINTS = (
 
 def follow_exec(recorder: Recorder, lifeline: int) -> None:
     """Everything in `os` that replaces the process goes through one of these two."""
-    execve = os.execve
+    execve: Callable[[Any, Any, Any], NoReturn] = os.execve
 
     def new_execve(path: Any, args: Sequence[Any], env: Mapping[Any, Any]) -> NoReturn:
         family = recorder.family
@@ -112,7 +112,7 @@ def follow_exec(recorder: Recorder, lifeline: int) -> None:
     def new_execv(path: Any, args: Sequence[Any]) -> NoReturn:
         new_execve(path, args, os.environ)
 
-    os.execve, os.execv = new_execve, new_execv
+    os.execve, os.execv = new_execve, new_execv  # type: ignore[assignment]
 
 
 def _look_at(family: Family, args: Sequence[Any], added: Mapping[str, str], cwd: Any = None) -> None:

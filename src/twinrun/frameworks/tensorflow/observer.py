@@ -53,6 +53,7 @@ class Observer:
         self._optimizers = False  # whether one was ever used
         self._manual = ManualUpdates()
         recorder.at_finish.append(self._finish)
+        recorder.after_fork.append(self._forget)
         self.sessions = Sessions(recorder)
 
     # tf.function
@@ -348,6 +349,12 @@ class Observer:
             self._add_all(blocks)
             if blocks:
                 self.recorder.emit(0)
+
+    def _forget(self) -> None:
+        """In a forked child: what is under way belongs to the process that it was forked from."""
+        self.steps.forget()
+        self.pending.forget()
+        self._here, self._outermost, self._outer_given, self._train_calls = _Here(), None, None, 0
 
     def _finish(self) -> None:
         self._look_for_manual_updates()

@@ -73,6 +73,9 @@ class Pending:
     def keep(self, wanted: Callable[[Block], bool]) -> None:
         self.blocks = [one for one in self.blocks if wanted(one)]
 
+    def forget(self) -> None:
+        self.blocks, self._in_graph, self._marked = [], [], 0
+
     def mark(self) -> None:
         """What is pending now belongs to a manual update that is expected."""
         self._marked = len(self.blocks)
@@ -97,4 +100,4 @@ class Pending:
             self._recorder.add(one)
         if given is not None:
             self._recorder.add(given)
-        self.blocks, self._in_graph, self._marked = [], [], 0
+        self.forget()

@@ -1,5 +1,6 @@
 """Runs in an interpreter that cannot load Twinrun, of whatever version. Where a framework was imported by the time it ends,
 it may have trained, and that is written down."""
+# ruff: noqa: PTH103, PTH118, PTH123, UP031
 
 import atexit
 import json
