@@ -46,6 +46,12 @@ class Child:
         return (self.folder / FILE).is_file()
 
     @property
+    def status(self) -> str:
+        if self.end is not None:
+            return self.end.status
+        return "cut off" if self.cut_off else "lost"
+
+    @property
     def place(self) -> tuple[list[int], str]:
         """Of its start, among all processes of the program."""
         return [int(part) for part in self.about.identity.split(".")], self.folder.name

@@ -105,13 +105,11 @@ class Comparison:
         if result.verdict == DIVERGES and first is not None and not first.uneven:
             firsts = [d and replace(d, process=name) for d in (first, result.first_bit_difference)]
             return result.replace(first_difference=firsts[0], first_bit_difference=firsts[1])
-        ends = [child.end for child in (one, other)]
-        if None not in ends:
+        if one.end is not None and other.end is not None:
             reason = f"{name}: {result.reason}" if result.reason else None
             first = first and replace(first, process=name)
             return result.replace(reason=reason, first_difference=first)
-        alike = one.content.frames == other.content.frames
-        if self.stopped or (alike and all(child.end or child.cut_off for child in (one, other))):
+        if self.stopped:
             return result.replace(verdict=REPEATS, reason=None, reason_kind=None, first_difference=None)
         return self._unknown(name, one, other, result.steps_compared)
 
@@ -168,10 +166,10 @@ def _pairs(a: list[Child], b: list[Child]) -> list[tuple[Child | None, Child | N
 
 
 def _equal(one: Child | None, other: Child | None) -> bool:
-    """Both have reached their end, by the same steps."""
-    if one is None or other is None or one.end is None or other.end is None:
+    """Both came to the same end, by the same steps."""
+    if one is None or other is None or not one.content.frames:
         return False
-    return one.end.status == other.end.status != "failed" and one.content == other.content
+    return one.status == other.status in ("ended", "stopped", "cut off") and one.content == other.content
 
 
 def _shared_work(a: list[Child], b: list[Child], child: Child) -> bool:

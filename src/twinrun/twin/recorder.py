@@ -69,6 +69,7 @@ class Recorder:
         self.trace: Callable[[], Trace] | None = None  # the ops that ran, where they are traced
         self.omitted: Callable[[str], Any] = lambda name: None  # a weight that no frame reports at present
         self.at_finish: list[Callable[[], None]] = []
+        self.at_pause: list[Callable[[], None]] = []  # close what is complete
         self.after_fork: list[Callable[[], None]] = []  # in a child: forget what the program was about to do
         self.failure: Failure | None = None  # the exception that ended the program
         self.lock = threading.RLock()
@@ -227,6 +228,13 @@ class Recorder:
         self._dump(AskDump(list(zip(layout.phases, layout.names, strict=True)), str(file)))
 
     # the end
+
+    def settle(self) -> None:
+        """Write down what is complete: this process may be ended before it can do so itself."""
+        if self.alive:
+            for handler in self.at_pause:
+                handler()
+            self.emit(0)
 
     def _stop_here(self) -> None:
         """The number of steps asked for is reached: end the process, and run nothing more of the program."""

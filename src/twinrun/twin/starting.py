@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 import shlex
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -75,9 +76,18 @@ def _system(session: Session, original: Any, command: Any) -> Any:
 def _kill(session: Session, original: Any, pid: int, signal: int) -> None:
     """A child that the program itself ends has not crashed."""
     family = _family(session)
-    if family is not None and signal:
+    if family is not None and signal and pid != os.getpid():
         family.signalled(pid)
     original(pid, signal)
+
+
+@replacement
+def _hand_over(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+    """A child that has handed over its result may be ended at any time: by a pool that is done, say."""
+    recorder = session.recorder
+    if recorder is not None and recorder.is_child and threading.current_thread() is threading.main_thread():
+        recorder.settle()
+    return original(*args, **kwargs)
 
 
 _REASON = "processes that the program starts"
@@ -90,6 +100,14 @@ POINTS = (
     Point("os:system", _system, _REASON, ("verdict",)),
     Point("os:kill", _kill, "processes that the program ends", ("verdict",)),
     Point("os:killpg", _kill, "processes that the program ends", ("verdict",)),
+    Point("multiprocessing.queues:Queue.put", _hand_over, "the results of processes", ("verdict",)),
+    Point("multiprocessing.connection:Connection.send", _hand_over, "the results of processes", ("verdict",)),
+    Point(
+        "multiprocessing.connection:Connection.send_bytes",
+        _hand_over,
+        "the results of processes",
+        ("verdict",),
+    ),
 )
 
 

@@ -53,6 +53,7 @@ class Observer:
         self._optimizers = False  # whether one was ever used
         self._manual = ManualUpdates()
         recorder.at_finish.append(self._finish)
+        recorder.at_pause.append(self._settle)
         recorder.after_fork.append(self._forget)
         self.sessions = Sessions(recorder)
 
@@ -355,6 +356,11 @@ class Observer:
         self.steps.forget()
         self.pending.forget()
         self._here, self._outermost, self._outer_given, self._train_calls = _Here(), None, None, 0
+
+    def _settle(self) -> None:
+        with self.guard:
+            self._look_for_manual_updates()
+            self.steps.close()
 
     def _finish(self) -> None:
         self._look_for_manual_updates()
