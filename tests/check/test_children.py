@@ -143,7 +143,7 @@ def test_a_child_that_trains_in_one_twin_only(tmp_path: Path, how: str) -> None:
 def test_a_child_that_was_killed_is_not_judged(tmp_path: Path) -> None:
     document = run(tmp_path, "killed", "equal").document
     assert (document["verdict"], document["reason_kind"]) == ("undecided", "abrupt-exit"), document
-    assert "child 1 (multiprocessing Process-1)" in document["reason"]
+    assert "child 1 (multiprocessing ForkProcess-1)" in document["reason"]
 
 
 @pytest.mark.parametrize(("kind", "verdict"), [("equal", "repeats"), ("different", "undecided")])

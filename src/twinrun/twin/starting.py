@@ -101,9 +101,14 @@ POINTS = (
     Point("os:kill", _kill, "processes that the program ends", ("verdict",)),
     Point("os:killpg", _kill, "processes that the program ends", ("verdict",)),
     Point("multiprocessing.queues:Queue.put", _hand_over, "the results of processes", ("verdict",)),
-    Point("multiprocessing.connection:Connection.send", _hand_over, "the results of processes", ("verdict",)),
     Point(
-        "multiprocessing.connection:Connection.send_bytes",
+        "multiprocessing.connection:_ConnectionBase.send",
+        _hand_over,
+        "the results of processes",
+        ("verdict",),
+    ),
+    Point(
+        "multiprocessing.connection:_ConnectionBase.send_bytes",
         _hand_over,
         "the results of processes",
         ("verdict",),
