@@ -51,7 +51,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
-## make zoo: check every open program of the zoo and print how often Twinrun was right (an hour)
+## make zoo: check every open program of the zoo and print how often Twinrun was right (an hour); ZOO="--suite real" for a suite
 zoo: $(READY)
 	$(BIN)/python zoo/run.py $(ZOO)
 

@@ -16,13 +16,14 @@ from typing import Any
 PROGRAMS = Path(__file__).parent / "programs"
 COMMAND = (sys.executable, "-m", "twinrun")
 
-# What a program of these tests needs to tell one twin from the other without looking at its environment: exactly one
-# of the processes that ask can make the file.
+# What a program of these tests needs to tell one twin from the other: exactly one of the processes that ask can make the
+# file, which lies outside the folder that each of them has to itself.
 FIRST = """
 import os, sys
 def first(marker=sys.argv[-1]):
+    shared = os.path.join(os.environ["TWINRUN_HOME"], marker.replace(os.sep, "-"))
     try:
-        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        os.close(os.open(shared, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         return False
     return True
@@ -140,7 +141,9 @@ def outputs(document: Mapping[str, Any]) -> list[str]:
     return [(Path(folder) / "stdout.txt").read_text() for folder in document["recordings"]]
 
 
-def start(*words: str | Path, **settings: Any) -> subprocess.Popen[str]:
+def start(
+    *words: str | Path, env: Mapping[str, str | None] | None = None, **settings: Any
+) -> subprocess.Popen[str]:
     """A command left running, in a group of its own so that a test can never hit itself."""
     return subprocess.Popen(
         [*COMMAND, *map(str, words)],
@@ -148,7 +151,7 @@ def start(*words: str | Path, **settings: Any) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment(),
+        env=environment(**(env or {})),
         start_new_session=True,
         **settings,
     )

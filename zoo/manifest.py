@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ else:
 ZOO = Path(__file__).resolve().parent
 OPEN = ZOO / "manifest.toml"
 HELDOUT = ZOO / "heldout" / "manifest.toml"
-GROUPS = ("guilty", "innocent", "advisory", "undecided")
+SUITES = {name: ZOO / name / "manifest.toml" for name in ("hide", "looks", "real")}
+GROUPS = ("guilty", "hidden", "innocent", "advisory", "undecided")
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,15 @@ class Cause:
 
     codes: tuple[str, ...]
     lines: tuple[str, ...]
-    """Acceptable file:line places, relative to the program's folder; empty when no one line is to blame."""
+    """Acceptable file:line or file:first-last places, relative to the program's folder; empty when no one line is
+    to blame."""
     fix: tuple[tuple[str, str, str], ...]
     """(file, old text, new text): with these applied the program repeats."""
+
+    def blames(self, place: str) -> bool:
+        """Whether a file:line is one of the acceptable places."""
+        file, _, line = place.rpartition(":")
+        return any(file == name and int(line) in span for name, span in map(parse_place, self.lines))
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,8 @@ class Program:
     run: tuple[str, ...]
     """What follows `python` (script or -m module, and arguments), relative to the folder."""
     group: str
-    verdict: str
+    verdicts: tuple[str, ...]
+    """The verdicts that are right."""
     vary: tuple[str, ...]
     """Variations under which it shows; empty when it shows by itself."""
     options: tuple[str, ...]
@@ -48,6 +57,17 @@ class Program:
     """How often two runs of it differed when it was last verified."""
     causes: tuple[Cause, ...]
     heldout: bool
+    suite: str = ""
+    delivers: tuple[str, ...] = ()
+    """What the runs are compared by: `stdout`, or patterns of files; the last line printed when empty."""
+    showy: str = ""
+    """Printed lines that match this show only the clock and its like, and are not compared."""
+    steady: str = ""
+    """Printed lines that match this are equal in all runs: what someone who watches the training sees."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of reasons that are right where the verdict is `undecided`; any when empty."""
+    fixable: bool = True
+    """Whether edits of the program can make it repeat."""
 
     @property
     def family(self) -> str:
@@ -55,6 +75,20 @@ class Program:
         if self.causes:
             return "+".join(sorted(cause.codes[0] for cause in self.causes))
         return self.group
+
+
+def parse_place(place: str) -> tuple[str, range]:
+    """The file and the lines of `file:line` or `file:first-last`."""
+    file, _, lines = place.rpartition(":")
+    first, _, last = lines.partition("-")
+    return file, range(int(first), int(last or first) + 1)
+
+
+def without(pattern: str, text: str) -> str:
+    """The text without the lines in which the pattern is found."""
+    if not pattern:
+        return text
+    return "\n".join(line for line in text.splitlines() if not re.search(pattern, line))
 
 
 def load(path: Path, heldout: bool | None = None) -> list[Program]:
@@ -71,17 +105,24 @@ def _program(entry: dict[str, Any], base: Path, heldout: bool) -> Program:
         Cause(tuple(c["codes"]), tuple(c["lines"]), tuple((f, old, new) for f, old, new in c["fix"]))
         for c in entry.get("cause", [])
     )
+    verdict = entry["verdict"]
     program = Program(
         name=entry["name"],
         root=base / entry["root"],
         run=tuple(entry["run"]),
         group=entry["group"],
-        verdict=entry["verdict"],
+        verdicts=(verdict,) if isinstance(verdict, str) else tuple(verdict),
         vary=tuple(entry.get("vary", ())),
         options=tuple(entry.get("options", ())),
         shows=entry.get("shows", ""),
         causes=causes,
         heldout=heldout,
+        suite=base.name if base.name in SUITES else "",
+        delivers=tuple(entry.get("delivers", ())),
+        showy=entry.get("showy", ""),
+        steady=entry.get("steady", ""),
+        kinds=tuple(entry.get("kinds", ())),
+        fixable=entry.get("fixable", True),
     )
     if program.group not in GROUPS:
         raise ValueError(f"{program.name}: group must be one of {', '.join(GROUPS)}, not {program.group!r}")

@@ -62,7 +62,7 @@ def judge(
     """Compare the answer with the label."""
     answer = document or {}
     findings: list[dict[str, Any]] = list(answer.get("findings") or [])
-    verdict = answer.get("verdict") == program.verdict and not trouble
+    verdict = answer.get("verdict") in program.verdicts and not trouble
     first = findings[0] if findings else {}
     place = place_of(first, folder) if first else ""
     code: bool | None = None
@@ -75,7 +75,7 @@ def judge(
         named = [cause for cause in program.causes if first.get("code") in cause.codes]
         code = bool(named)
         if any(cause.lines for cause in program.causes):
-            line = any(place in cause.lines for cause in (named or program.causes))
+            line = bool(place) and any(cause.blames(place) for cause in (named or program.causes))
         confirmed = bool(first.get("confirmed"))
         if len(program.causes) > 1:
             codes = {finding.get("code") for finding in findings}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -21,13 +21,16 @@ from twinrun.comparison.verdict import (
 )
 from twinrun.errors import BadResult
 from twinrun.findings.finding import Finding
+from twinrun.protocol.spec import Tracing
+from twinrun.protocol.suspect import Suspect
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
     "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "ChildResult", "Conditions",
-    "Experiment", "Growth", "Reason", "ReasonKind", "Stream", "Verdict", "read_findings",
+    "Delivered", "Diagnosis", "Experiment", "Growth", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict",
+    "read_findings",
 ]  # fmt: skip
 
 SCHEMA: Final = "twinrun/check/1"
@@ -49,6 +52,21 @@ class Experiment(Struct, frozen=True):
     steps: int = 0
     seconds: float | None = None
     command: str = ""
+    interventions: tuple[str, ...] = ()  # the options that ask for them
+    tracing: Tracing = ""
+    first_difference: Difference | None = None
+
+
+class Diagnosis(Struct, frozen=True):
+    """What a diagnosis that ran out of time needs to go on, beside its experiments."""
+
+    complete: bool
+    command: str  # the check itself, as a user would type it
+    suspects: tuple[Suspect, ...] = ()
+    may_race: bool = False
+    op: Finding | None = None  # blamed by a trace of what every op did
+    noticed: tuple[Finding, ...] = ()  # by the twins themselves, before the diagnosis
+    notes: tuple[str, ...] = ()  # of the check, before the diagnosis
 
 
 class Conditions(Struct, frozen=True):
@@ -57,6 +75,37 @@ class Conditions(Struct, frozen=True):
     sequential: bool = False
     stress: bool = False
     varied: tuple[str, ...] = ()
+    carried: bool = False  # the second twin started from the files that the first left
+
+
+class OutputDifference(Struct, frozen=True):
+    """One place where two twins delivered something different."""
+
+    place: str
+    a: str = ""
+    b: str = ""
+
+
+class Delivered(Struct, frozen=True):
+    """What the twins delivered, compared: standard output, and the files that they left in their views of the folder."""
+
+    output: Literal["equal", "different"]
+    files: int = 0  # that are equal by content
+    views: str = "overlay"  # "shared": the twins wrote to one folder, and no file was compared
+    differences: tuple[OutputDifference, ...] = ()
+    only_shows: tuple[str, ...] = ()  # places that differ in what shows the clock, a duration, a made-up name
+    ignored: tuple[str, ...] = ()  # places that the user has said may differ
+
+    def first(self) -> str:
+        """The first difference, as part of a sentence."""
+        one = self.differences[0]
+        values = f": {one.a!r} against {one.b!r}" if one.a or one.b else ""
+        return f"{one.place} differs{values}"
+
+    def summary(self) -> str:
+        """What was equal, as part of a sentence."""
+        files = f" and {self.files} file{'s' if self.files > 1 else ''}" if self.files else ""
+        return f"output{files} equal"
 
 
 class ChildResult(Struct, frozen=True):
@@ -84,6 +133,7 @@ class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     streams: tuple[Stream, ...] = ()
     findings: tuple[Finding, ...] = ()
     experiments: tuple[Experiment, ...] = ()
+    diagnosis: Diagnosis | None = None
     conditions: Conditions = Conditions()
     controls: dict[str, Any] = {}
     varied: tuple[str, ...] = ()
@@ -92,6 +142,7 @@ class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     recordings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     output_tail: str | None = None
+    delivered: Delivered | None = None  # None: not compared
 
     @property
     def exit_code(self) -> int:

@@ -63,10 +63,16 @@ class Option:
 
 OPTIONS: dict[str, Option] = {
     "runs": Option("Number of twins, at least 2.", "count", 2, least=2),
-    "contract": Option("bitwise, ulp=N, rtol=…,atol=…, or band=loss:1e-3,accuracy:0.5%.", default="bitwise"),
+    "contract": Option(
+        "bitwise, ulp=N, rtol=…,atol=…, band=loss:1e-3,accuracy:0.5%, or output.", default="bitwise"
+    ),
     "sequential": Option("One twin after the other, for large models.", "switch"),
     "no_diagnose": Option("Report where the twins differ, do not look for the cause.", "switch"),
     "budget": Option("Time for the diagnosis.", "time", "120s"),
+    "resume_diagnosis": Option(
+        "Go on with the diagnosis of a result that was saved as JSON: what it tried is not tried again.",
+        metavar="RESULT",
+    ),
     "freeze": Option(
         "Make one source give the same values in every run, as an experiment of the diagnosis does. "
         "May be repeated.",
@@ -87,13 +93,25 @@ OPTIONS: dict[str, Option] = {
     "timeout": Option("Give up after this long (90s, 5m).", "time"),
     "detail": Option("Keep a digest of every tensor of every step.", "switch"),
     "folder": Option("Where the recordings go.", metavar="FOLDER", flag=("--dir",)),
+    "keep_files": Option("Keep the files that each twin left, in FOLDER/A and FOLDER/B.", metavar="FOLDER"),
+    "ignore_output": Option(
+        "Lines of output, or files by name, that may differ: a regular expression and the reason. May be repeated.",
+        "texts",
+        metavar="'REGEX # REASON'",
+    ),
     "no_progress": Option("No live line.", "switch"),
     "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
     "output_format": Option("How the result is written.", "choice", "text"),
     "output_file": Option("Write the result there instead of to stdout.", metavar="FILE"),
     "html": Option("Write a report that opens in a browser.", metavar="FILE"),
-    "fix_diff": Option("Print a patch for what can be fixed automatically.", "switch"),
+    "fix_diff": Option(
+        "Print a patch for what can be fixed automatically, without running it; twinrun fix does.", "switch"
+    ),
     # of one verb
+    "seed": Option("The seed that the patch writes.  [default: the program's own, or 42]", "count", least=0),
+    "write": Option("Apply the patch to the files; refused where they have uncommitted changes.", "switch"),
+    "force": Option("Write even there, and outside a git tree.", "switch"),
+    "interactive": Option("Ask about each change.", "switch"),
     "keep_values": Option(
         "Keep the tensors themselves, so that two runs can be compared by value.", "switch"
     ),
@@ -130,6 +148,7 @@ def pin_request(pin: str | None) -> PinRequest | None:
 def check_options(program: Program, **given: Any) -> CheckOptions:
     """What a check is asked to do, from values as a user writes them; what is not given has its default."""
     from twinrun.comparison.contract import parse_contract
+    from twinrun.comparison.delivered import Ignored
     from twinrun.launch.interventions import parse_interventions
     from twinrun.launch.options import CheckOptions
 
@@ -137,10 +156,11 @@ def check_options(program: Program, **given: Any) -> CheckOptions:
     interventions = parse_interventions(
         pin=pin_request(value["pin"]), vary=value["vary"], freeze=value["freeze"], stress=value["stress"]
     )
-    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder")
+    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files")
     return CheckOptions(
         program,
         contract=parse_contract(value["contract"]),
+        ignored_output=tuple(map(Ignored.parse, value["ignore_output"])),
         interventions=interventions,
         tracing="pipeline" if value["trace_pipeline"] else "step" if value["trace_ops"] else "",
         **{name: value[name] for name in plain},

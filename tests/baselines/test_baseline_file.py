@@ -11,9 +11,10 @@ from baseline_runs import frames, observed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twinrun.baselines.baseline import Baseline, as_text, baseline_of, checksum, from_text
+from twinrun.baselines.baseline import Baseline, as_text, baseline_of, from_text
 from twinrun.baselines.kept_run import MOST_ROWS, kept_steps, samples_of
 from twinrun.errors import BadBaseline
+from twinrun.recording.manifest import checksum
 
 
 def made(steps: int = 8, **options: object) -> Baseline:

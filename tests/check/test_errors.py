@@ -206,8 +206,7 @@ def record(folder: Path) -> Path:
     writer = Writer(folder)
     for step in range(300):
         writer.write(Frame(step, 1, Layout(("weights",), ("w",)), pack([step])))
-    writer.close()
-    Manifest("train.py", status="ended", exit_code=0).write(folder)
+    Manifest("train.py", status="ended", exit_code=0, seal=writer.close()).write(folder)
     return folder
 
 
@@ -246,7 +245,7 @@ def no_database(folder: Path) -> None:
         (from_the_future, "newer Twinrun"),
         (no_manifest, "not a recording"),
         (no_steps, "not a recording"),
-        (no_database, "not a recording"),
+        (no_database, "damaged"),
     ],
 )
 def test_a_recording_that_cannot_be_read(tmp_path: Path, spoil: Callable[[Path], None], says: str) -> None:

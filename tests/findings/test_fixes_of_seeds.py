@@ -101,11 +101,11 @@ def test_the_seed_of_other_streams_is_taken_over() -> None:
         print(model)
     """
     assert fixed("TW105", source, "keras.Sequential", safe=True) == program(source).replace(
-        "import tensorflow as tf\n", "import tensorflow as tf\n\nkeras.utils.set_random_seed(1234)\n"
+        "SEED = 1234\n", "SEED = 1234\nkeras.utils.set_random_seed(SEED)\n"
     )
 
 
-def test_a_library_imported_in_a_function_is_seeded_there_but_not_called_safe() -> None:
+def test_a_library_imported_in_a_function_is_seeded_there_and_called_safe_only_in_main() -> None:
     source = """
         def main():
             '''Train.'''
@@ -115,10 +115,11 @@ def test_a_library_imported_in_a_function_is_seeded_there_but_not_called_safe() 
 
         main()
     """
-    after = fixed("TW105", source, "Sequential", safe=False)
+    after = fixed("TW105", source, "Sequential", safe=True)
     assert after == program(source).replace(
         "import keras\n", "import keras\n    keras.utils.set_random_seed(42)\n"
     )
+    fixed("TW105", source.replace("main()", "fold()"), "Sequential", safe=False)
 
 
 @pytest.mark.parametrize(
@@ -267,19 +268,48 @@ def test_an_unseeded_generator_gets_a_seed(imports: str, before: str, after: str
 
 
 @pytest.mark.parametrize(
-    "place",
+    ("source", "after"),
     [
-        "def augment(x):\n    return x + np.random.default_rng().normal()",
-        "augment = lambda x: x + np.random.default_rng().normal()",
-        "xs = [np.random.default_rng().normal() for _ in range(3)]",
+        (
+            "def augment(x):\n    return x + np.random.default_rng().normal()\n\nds.map(augment)\n",
+            "rng = np.random.default_rng(42)\n\n\ndef augment(x):\n    return x + rng.normal()\n\nds.map(augment)\n",
+        ),
+        (
+            "augment = lambda x: x + np.random.default_rng().normal()\n",
+            "rng = np.random.default_rng(42)\naugment = lambda x: x + rng.normal()\n",
+        ),
+        (
+            "xs = [np.random.default_rng().normal() for _ in range(3)]\n",
+            "rng = np.random.default_rng(42)\nxs = [rng.normal() for _ in range(3)]\n",
+        ),
+        (
+            "for epoch in range(3):\n    rng = np.random.default_rng()\n    train(rng)\n",
+            "rng = np.random.default_rng(42)\nfor epoch in range(3):\n    train(rng)\n",
+        ),
+        (
+            "class Noise:\n    def draw(self):\n        return np.random.RandomState().rand()\n",
+            "rng = np.random.RandomState(42)\n\n\nclass Noise:\n    def draw(self):\n        return rng.rand()\n",
+        ),
+        (
+            "def data():\n    rng = np.random.default_rng()\n    return rng.normal()\n\nx = data()\n",
+            "def data():\n    rng = np.random.default_rng(42)\n    return rng.normal()\n\nx = data()\n",
+        ),
     ],
 )
-def test_a_generator_that_is_made_again_and_again_is_seeded_but_not_safely(place: str) -> None:
-    source = f"import numpy as np\n\n{place}\n"
-    fix = propose("TW103", "train.py", source.splitlines().index(place.splitlines()[-1]) + 1, source)
+def test_a_generator_that_is_made_again_and_again_is_made_once(source: str, after: str) -> None:
+    source = f"import numpy as np\n\n{source}"
+    line = next(
+        n for n, text in enumerate(source.splitlines(), 1) if "default_rng()" in text or "State()" in text
+    )
+    fix = propose("TW103", "train.py", line, source)
+    assert fix is not None and fix.safe
+    assert fix.fixed == f"import numpy as np\n\n{after}"
+
+
+def test_a_generator_with_arguments_that_is_made_again_is_seeded_but_not_safely() -> None:
+    source = "import numpy as np\n\ndef draw():\n    return np.random.default_rng(None).normal()\n"
+    fix = propose("TW103", "train.py", 4, source)
     assert fix is not None and not fix.safe
-    assert "default_rng(42)" in fix.after
-    assert "start over each time" in fix.note
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinrun.errors import BadRecording
-from twinrun.recording.manifest import FILE, SCHEMA, Manifest, read_manifest
+from twinrun.recording.manifest import FILE, SCHEMA, Manifest, Status, checksum, read_manifest
 
 
 @given(
@@ -23,7 +23,7 @@ def test_a_manifest_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory,
     program: str,
     arguments: list[str],
-    status: str,
+    status: Status,
     code: int | None,
 ) -> None:
     folder = tmp_path_factory.mktemp("m")
@@ -45,7 +45,7 @@ def test_a_newer_schema_is_refused_with_the_way_out(tmp_path: Path) -> None:
 def test_fields_of_later_versions_of_the_same_schema_are_passed_over(tmp_path: Path) -> None:
     Manifest("train.py").write(tmp_path)
     document = json.loads((tmp_path / FILE).read_text()) | {"added later": 1}
-    (tmp_path / FILE).write_text(json.dumps(document))
+    (tmp_path / FILE).write_text(json.dumps(document | {"checksum": checksum(document)}))
     assert read_manifest(tmp_path).program == "train.py"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -13,14 +12,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import plain, record
 
 from twinrun.comparison.contract import BITWISE, parse_contract
 from twinrun.comparison.frames import differences, first_to_blame
-from twinrun.errors import BadRecording
 from twinrun.launch.offline import compare_recordings
 from twinrun.protocol.channel import FRAME, Channel, pair
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
-from twinrun.recording.manifest import Manifest
 from twinrun.recording.store import WHOLE_FRAMES, Reader, Writer
 
 digests = st.integers(0, 2**64 - 1)
@@ -43,36 +41,6 @@ def frames(draw: st.DrawFn) -> list[Frame]:
         )
         made.append(Frame(step, draw(st.integers(0, 3)), layout, blob, tuple(values), float(step)))
     return made
-
-
-def plain(count: int, changed: int | None = None, tensors: int = 2) -> list[Frame]:
-    """A run in which everything from frame `changed` on is different."""
-    layout = Layout(("weights",) * tensors, tuple(f"w{n}" for n in range(tensors)))
-    tail = 0 if changed is None else 1
-    return [
-        Frame(
-            step,
-            1,
-            layout,
-            pack(
-                [
-                    step * 7 + n + (tail if changed is not None and step >= changed else 0)
-                    for n in range(tensors)
-                ]
-            ),
-        )
-        for step in range(count)
-    ]
-
-
-def record(folder: Path, made: list[Frame], *, detail: bool = False, status: str = "ended") -> Path:
-    folder.mkdir(parents=True)
-    writer = Writer(folder, detail=detail)
-    for frame in made:
-        writer.write(frame)
-    writer.close()
-    Manifest("train.py", status=status, exit_code=0).write(folder)
-    return folder
 
 
 @given(frames())
@@ -225,69 +193,6 @@ def test_after_a_kill_everything_up_to_the_last_whole_step_is_there(tmp_path: Pa
         back = list(reader.frames())
         assert [frame.step for frame in back] == list(range(len(reader)))
         assert back[:1000] == plain(1000)
-
-
-def test_a_recording_cut_anywhere_is_refused_or_read_truly(tmp_path: Path) -> None:
-    whole = record(tmp_path / "a", plain(300))
-    file = whole / "steps.sqlite"
-    data = file.read_bytes()
-    for length in {0, 1, 99, 100, 4095, 4096, *range(5000, len(data), 3777), len(data) - 4096, len(data) - 1}:
-        cut = shutil.copytree(whole, tmp_path / f"cut-{length}")
-        (cut / "steps.sqlite").write_bytes(data[:length])
-        with pytest.raises(BadRecording, match="damaged|not a recording"):
-            compare_recordings(whole, cut, BITWISE)
-
-
-def test_bytes_overwritten_anywhere_never_end_in_a_traceback_or_a_clean_bill(tmp_path: Path) -> None:
-    whole = record(tmp_path / "a", plain(300))
-    data = (whole / "steps.sqlite").read_bytes()
-    for start in range(0, len(data) - 64, 997):
-        spoiled = shutil.copytree(whole, tmp_path / f"spoiled-{start}")
-        (spoiled / "steps.sqlite").write_bytes(data[:start] + b"\xa5" * 64 + data[start + 64 :])
-        try:
-            result = compare_recordings(whole, spoiled, BITWISE)
-        except BadRecording:
-            continue
-        # The chain of the last frame vouches for the whole history, whatever has become of the rows before it.
-        assert result.verdict != "repeats" or _last(whole) == _last(spoiled), f"{start} of {len(data)}"
-
-
-def _last(folder: Path) -> tuple[object, ...]:
-    with sqlite3.connect(folder / "steps.sqlite") as db:
-        row: tuple[object, ...] = db.execute(
-            "SELECT seq, chain FROM frames ORDER BY seq DESC LIMIT 1"
-        ).fetchone()
-        return row
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        "UPDATE meta SET value='nonsense'",
-        "DELETE FROM meta",
-        "DELETE FROM layouts; UPDATE frames SET chain=x'00'",
-        "DROP TABLE layouts",
-        'UPDATE layouts SET phases=\'["no such phase", "weights"]\'',
-        "UPDATE layouts SET names='[\"only one\"]'",
-        "UPDATE layouts SET names='{}'",
-        "UPDATE layouts SET names='[1, 2]'",
-        "UPDATE layouts SET names='null'",
-        "DELETE FROM frames WHERE seq=3",
-        "UPDATE frames SET digests=x'00', chain=x'00' WHERE seq=3",
-        "UPDATE frames SET rollup=x'', chain=x'00', digests=NULL WHERE seq=3",
-        "UPDATE frames SET step='x', chain=x'00' WHERE seq=3",
-        "UPDATE frames SET vals='text', chain=x'00' WHERE seq=3",
-        "UPDATE frames SET vals=x'01020000ffffffffffffffff', chain=x'00' WHERE seq=3",
-        "UPDATE frames SET chain='text' WHERE seq=3",
-    ],
-)
-def test_a_recording_that_was_tampered_with_is_refused_in_words(tmp_path: Path, spoil: str) -> None:
-    record(tmp_path / "a", plain(6))
-    record(tmp_path / "b", plain(6))
-    with sqlite3.connect(tmp_path / "b" / "steps.sqlite") as db:
-        db.executescript(spoil)
-    with pytest.raises(BadRecording):
-        compare_recordings(tmp_path / "a", tmp_path / "b", BITWISE)
 
 
 def test_more_layouts_than_are_kept_at_hand_come_back_as_they_were(tmp_path: Path) -> None:

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from twinrun.comparison.frames import Difference
 from twinrun.findings.finding import Finding
-from twinrun.result import REASON_KINDS, CheckResult, Conditions, Experiment, Growth, Stream
+from twinrun.result import (
+    REASON_KINDS,
+    CheckResult,
+    Conditions,
+    Delivered,
+    Experiment,
+    Growth,
+    OutputDifference,
+    Stream,
+)
 
 # A name that would do harm wherever it is not escaped: markup, a closing tag, a terminal's escape, a line of its own.
 NASTY = "</title></style><script>alert(1)</script>\x1b[31m\x00\u202e\nverdict: \"repeats\" & 'more'"
@@ -52,6 +61,14 @@ def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
         recordings=(text,),
         notes=(text,),
         output_tail=text,
+        delivered=Delivered(
+            "different",
+            2,
+            text,
+            (OutputDifference(text, text, text),) * 3,
+            only_shows=(text,),
+            ignored=(text,),
+        ),
     )
 
 
@@ -119,4 +136,8 @@ results = st.builds(
     recordings=st.lists(st.text(), max_size=2).map(tuple),
     notes=st.lists(st.text(), max_size=2).map(tuple),
     output_tail=st.none() | st.text(),
+    delivered=st.none() | st.builds(
+        Delivered, output=st.sampled_from(("equal", "different")), files=st.integers(0, 9), views=st.text(),
+        differences=st.lists(st.builds(OutputDifference, place=st.text(), a=st.text(), b=st.text()), max_size=3).map(tuple),
+    ),
 )  # fmt: skip

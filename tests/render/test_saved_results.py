@@ -149,9 +149,9 @@ def test_the_patch_fixes_the_confirmed_cause_and_applies(tmp_path: Path) -> None
             replace(likely, code="TW201", file=str(program), line=4),
         ),
     )
-    patch = as_fix_diff(found)
+    patch = as_fix_diff(found).decode()
     assert patch.count("\n+ ") + patch.count("\n+d") == 1 and "seed=" in patch
     subprocess.run(["patch", "-p1", "-d", "/"], input=patch, text=True, check=True, capture_output=True)
     lines = program.read_text().splitlines()
     assert "seed=" in lines[2] and "seed=" not in lines[3]
-    assert as_fix_diff(found.replace(findings=())) == ""
+    assert as_fix_diff(found.replace(findings=())) == b""

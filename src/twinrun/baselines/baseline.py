@@ -3,10 +3,8 @@ step, so that a reviewer sees what changed."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +14,7 @@ from twinrun import __version__
 from twinrun.baselines.kept_run import KeptRun
 from twinrun.environment.environment import Environment, typed
 from twinrun.errors import BadBaseline, BadRecording
+from twinrun.recording.manifest import checksum
 
 SCHEMA: Literal["twinrun/baseline/1"] = "twinrun/baseline/1"
 # Fields that are written with one line to an item.
@@ -80,13 +79,6 @@ def finite(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def checksum(document: Mapping[str, Any]) -> str:
-    """Of everything but the checksum, in canonical form: spaces and line ends may change, content may not."""
-    rest = {name: value for name, value in document.items() if name != "checksum"}
-    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
-
-
 def from_text(text: str, where: str) -> Baseline:
     """Reads a baseline. A file that is damaged, cut short or edited by hand is an error that names it."""
     try:
@@ -104,8 +96,11 @@ def from_text(text: str, where: str) -> Baseline:
         raise _bad(where, "its checksum does not match: it was edited by hand, merged, or damaged")
     try:
         baseline = typed(document, Baseline, "a baseline", strict=False)
-        if not baseline.rows:
-            raise ValueError("it keeps no step")
+        numbers = [row.seq for row in baseline.rows]
+        if not numbers or numbers[0] != 0 or numbers[-1] != baseline.frames - 1:
+            raise ValueError(f"it does not keep the first and the last of its {baseline.frames} frames")
+        if numbers != sorted(set(numbers)) or baseline.last_step != baseline.rows[-1].step:
+            raise ValueError("its steps are not in order")
         for row in baseline.rows:
             baseline.frame(row)
         for sample in baseline.samples:

@@ -16,9 +16,9 @@ from twinrun.environment.environment import Environment
 from twinrun.environment.numeric_fingerprint import array_of, sample_of
 from twinrun.errors import BadRecording
 from twinrun.recording.dump import Key
+from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame, Layout
-from twinrun.recording.manifest import read_manifest
-from twinrun.recording.store import Reader, chain
+from twinrun.recording.store import chain
 
 # Steps that are kept: all of a short run; of a longer one the first half of these one by one, the rest ever
 # further apart. Which ones does not depend on the length, so that runs of different lengths can be compared.
@@ -82,13 +82,17 @@ class KeptRun:
 
 def from_recording(folder: Path, **details: Any) -> KeptRun:
     """A finished recording. One that failed or was cut off does not show where the program ends."""
-    manifest = read_manifest(folder)
-    if manifest.status not in ("ended", "stopped"):
+    manifest, reader = open_recording(folder)
+    if manifest.missing_end is not None:
         raise BadRecording(
-            f"the recording {folder} is not complete (its status is {manifest.status!r})",
+            f"the recording {folder} is not complete: it {manifest.missing_end}",
             hint="run the program again and let it finish",
         )
-    reader = Reader(folder)
+    if reader.first_observation() is None:
+        raise BadRecording(
+            "no training step was observed, so there is nothing to keep or compare",
+            hint="`twinrun check` reports what was observed of the program",
+        )
     details |= {
         "program": manifest.program,
         "arguments": manifest.arguments,
@@ -122,11 +126,6 @@ def _thinned(
     frames: Iterable[Frame],
     details: dict[str, Any],
 ) -> KeptRun:
-    if count == 0:
-        raise BadRecording(
-            "no training step was observed, so there is nothing to keep or compare",
-            hint="`twinrun check` reports what was observed of the program",
-        )
     layouts: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     rows, left = [], MOST_DIGESTS
     for seq in kept_steps(count):

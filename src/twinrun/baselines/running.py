@@ -57,8 +57,6 @@ def _kept(options: CheckOptions, recording: Path, samples: tuple[Sample, ...] = 
 
 def _failure(ran: RunResult) -> CheckResult | None:
     reason, kind = ran.reason, ran.reason_kind
-    if reason is None and ran.frames == 0:
-        reason, kind = "no training step was observed", "no-step"
     if reason is None and (not ran.facts.environment or "error" in ran.facts.environment):
         reason, kind = "the environment of the run could not be read", "not-instrumented"
     if reason is None:

@@ -10,6 +10,7 @@ from twinrun import __version__
 # Verb and its line of --help. The command is `twinrun.cli.VERB:VERB`; listing the verbs imports none of them.
 VERBS = {
     "check": "Run a program in twin processes and report whether it repeats.",
+    "fix": "Find the smallest patch that makes a program repeat, and prove it by running the twins.",
     "run": "Run a program once and keep a recording.",
     "diff": "Compare two recordings.",
     "audit": "Report what in a program keeps it from repeating, before anything is trained.",

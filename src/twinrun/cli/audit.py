@@ -32,7 +32,7 @@ def audit(ctx: click.Context, /, source_only: bool, files: bool, **given: Any) -
 
     result = _audited(given["program"], given["module"], files=files, source_only=source_only or files)
     if given["fix_diff"]:
-        write_patch(result.as_fix_diff(), given["output_file"])
+        write_patch(result.as_fix_diff().encode(), given["output_file"])
     else:
         write(_rendered(result, given["output_format"], given["quiet"]), given["output_file"])
     ctx.exit(result.exit_code)

@@ -1,5 +1,5 @@
-"""The contract: how equal is equal. `bitwise`, `ulp=N`, `rtol=…,atol=…`, or metric bands such as
-`band=loss:1e-3,accuracy:0.5%`."""
+"""The contract: how equal is equal. `bitwise`, `ulp=N`, `rtol=…,atol=…`, metric bands such as
+`band=loss:1e-3,accuracy:0.5%`, or `output`: what the program prints and the files it leaves, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from twinrun.comparison.ulp import is_float, ulp_distance, widened
 from twinrun.errors import UsageError
 
-_HINT = "write bitwise, ulp=4, rtol=1e-5,atol=1e-8, or band=loss:1e-3,accuracy:0.5%"
+_HINT = "write bitwise, ulp=4, rtol=1e-5,atol=1e-8, band=loss:1e-3,accuracy:0.5%, or output"
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,11 @@ class Contract:
     rtol: float | None = None
     atol: float | None = None
     bands: tuple[Band, ...] = ()
+    output: bool = False  # what the program delivers is judged, and nothing else
 
     @property
     def bitwise(self) -> bool:
-        return not self.bands and not self.numeric
+        return not self.bands and not self.numeric and not self.output
 
     @property
     def numeric(self) -> bool:
@@ -77,12 +78,15 @@ class Contract:
 
 
 BITWISE = Contract("bitwise")
+OUTPUT = Contract("output", output=True)
 
 
 def parse_contract(text: str) -> Contract:
     text = text.strip()
     if text in ("", "bitwise"):
         return BITWISE
+    if text == "output":
+        return OUTPUT
     numbers: dict[str, float] = {}
     bands: list[Band] = []
     for part in text.split(","):

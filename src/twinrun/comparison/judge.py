@@ -37,6 +37,7 @@ class Judge:
     witnesses: Sequence[Witness]
     steps: int = 0  # compared
     frames: int = 0
+    observed: bool = False  # something trained, evaluated or probed was among them
     first: Difference | None = None  # that breaks the contract
     first_bits: Difference | None = None  # where the bits part, contract or not
     pair: tuple[str, str] = ("A", "B")
@@ -51,7 +52,7 @@ class Judge:
 
     def look(self, frames: list[Frame]) -> bool:
         """True when the twins must be held: the contract is broken."""
-        self.frames += 1
+        self._counts(frames[0])
         self.remember(frames)
         for number, frame in enumerate(frames[1:], start=1):
             found = differences(frames[0], frame, (self.witnesses[0].name, self.witnesses[number].name))
@@ -66,9 +67,13 @@ class Judge:
 
     def count(self, frames: list[Frame]) -> bool:
         """In place of `look`, where there is nothing to compare with."""
-        self.frames += 1
+        self._counts(frames[0])
         self.steps = frames[0].step
         return False
+
+    def _counts(self, frame: Frame) -> None:
+        self.frames += 1
+        self.observed = self.observed or frame.is_observation
 
     def _asked_for(self, found: list[Difference], number: int) -> list[Difference]:
         """A weight that has not changed for long is reported only where it changes. The other twin has it too."""

@@ -32,6 +32,10 @@ class Framework:
     # its facts for the environment record; `python -m` of `prober` runs the probes of a numeric fingerprint.
     describer: str = ""
     prober: str = ""
+    # Files whose content only the framework can read, and the module that does: `python -m` of it prints, for each path
+    # that it is given, a digest of every part, as JSON.
+    file_patterns: tuple[str, ...] = ()
+    file_reader: str = ""
     # Exceptions that speak of something that twins share: a file, a port, a device, memory.
     resource_errors: tuple[str, ...] = ()
 
@@ -53,6 +57,11 @@ class Framework:
     def audit_datasets(self, session: Session) -> None:
         """Set `session.audited`, and from then on look at every dataset that the program builds."""
 
+    def why_no_step(self, recorder: Recorder) -> str | None:
+        """Why no step was observed in a program that imported the framework, as far as that is known here. Called at the
+        end of such a program only."""
+        return None
+
     def explain(self, problem: BaseException) -> Finding | None:
         """The finding behind an exception that ended the program."""
         return None
@@ -62,6 +71,10 @@ class Framework:
     def launch_environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
         """Variables that twins of one machine need, beside those that are set already."""
         return {}
+
+    def is_progress(self, line: str) -> bool:
+        """Whether a line of output is the framework's own progress bar: it shows times, and metrics that are watched."""
+        return False
 
     def is_log_noise(self, line: str) -> bool:
         """Whether a line of output is the framework's own start-up chatter, which says nothing about a failure."""

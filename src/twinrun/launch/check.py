@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from twinrun.launch.folders import new_folder
+from twinrun.launch.delivered import judge_delivered
+from twinrun.launch.folders import must_be_free, new_folder
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import without_refused
 from twinrun.launch.round import Round
-from twinrun.launch.second_looks import one_after_the_other, stress_run
+from twinrun.launch.second_looks import carried_over, one_after_the_other, stress_run, without_overlay
+from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Evidence, Facts, Trace
 from twinrun.protocol.evidence import Code, side_by_side
 from twinrun.result import CheckResult
@@ -46,15 +49,39 @@ def run_check(options: CheckOptions, screen: Screen | None = None) -> CheckResul
 def observe_check(options: CheckOptions, screen: Screen) -> Observed:
     """The screen is left open: a diagnosis goes on with it."""
     options.program.must_exist()
-    started = time.monotonic()
-    last = Round(options, new_folder("check", options.folder), screen)
+    keep = Path(options.keep_files).absolute() if options.keep_files and not options.experiment else None
+    if keep is not None:
+        must_be_free(keep, "--keep-files")
+    folder = new_folder("check", options.folder)
+    with ViewStore(folder) as store:
+        last, observed = _observe(Round(options, folder, screen, store))
+        return observed if keep is None else _kept(last, observed, keep)
+
+
+def _kept(last: Round, observed: Observed, folder: Path) -> Observed:
+    """With the files of the twins. Where they cannot be written, the result is worth more than they are."""
+    try:
+        last.views.keep(last.names, folder)
+    except OSError as problem:
+        note = f"the twins' files could not be kept in {folder}: {problem.strerror}"
+    else:
+        if last.views.how != "shared":
+            return observed
+        note = f"nothing was kept in {folder}: the twins wrote to the working folder itself"
+    result = observed.result
+    return replace(observed, result=result.replace(notes=(*result.notes, note)))
+
+
+def _observe(last: Round) -> tuple[Round, Observed]:
+    started, options = time.monotonic(), last.options
     result = last.run()
     if (again := without_refused(options, result.findings)) is not None:
         interventions, notes = again
         last = last.again("again", interventions=interventions)
         result = last.run()
         result = result.replace(notes=(*notes, *result.notes))
-    for second_look in (one_after_the_other, stress_run):
+    for second_look in (without_overlay, one_after_the_other, carried_over, stress_run):
         last, result = second_look(last, result)
+    result = judge_delivered(last, result)
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
-    return Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces))
+    return last, Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces))

@@ -31,6 +31,7 @@ class Content(NamedTuple):
     frames: int = 0
     steps: int = 0
     chain: bytes = b""
+    observed: bool = False  # something was trained, evaluated or probed
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Child:
 
     @property
     def trained(self) -> bool:
-        return (self.folder / FILE).is_file()
+        return (self.folder / FILE).is_file() and (self.content.observed or self.end is None)
 
     @property
     def status(self) -> str:
@@ -61,7 +62,8 @@ class Child:
         try:
             reader = Reader(self.folder)
             frames = len(reader)
-            found = Content(frames, reader.last_step(), reader.chain_at(frames - 1) if frames else b"")
+            chain = reader.chain_at(frames - 1) if frames else b""
+            found = Content(frames, reader.last_step(), chain, reader.first_observation() is not None)
             reader.close()
             return found
         except BadRecording:  # killed before it had written anything

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -17,16 +18,19 @@ _IN_USE = 3600.0  # but none that may belong to a check that is still under way
 def new_folder(kind: str, chosen: str | None) -> Path:
     """A new, empty folder for one check or run: the one that was asked for, or one of our own."""
     if chosen is not None:
-        folder = Path(chosen)
-        if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-            raise CannotWrite(f"{folder} is not empty", hint="give --dir a new or an empty folder")
-        return _made(folder)
+        return _made(must_be_free(Path(chosen), "--dir"))
     root = default_root()
     _prune(root)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     name = f"{kind}-{stamp}-{os.getpid()}"
     names = chain([name], (f"{name}-{number}" for number in count(2)))  # several within one second
     return _made(next(root / name for name in names if not (root / name).exists()))
+
+
+def must_be_free(folder: Path, option: str) -> Path:
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        raise CannotWrite(f"{folder} is not empty", hint=f"give {option} a new or an empty folder")
+    return folder
 
 
 def default_root() -> Path:
@@ -56,6 +60,17 @@ def _prune(root: Path) -> None:
         ours = [entry for kind in ("check", "run") for entry in root.glob(f"{kind}-*") if entry.is_dir()]
         for old in sorted(ours, key=lambda entry: entry.stat().st_mtime)[:-KEPT]:
             if old.stat().st_mtime < time.time() - _IN_USE:
-                shutil.rmtree(old, ignore_errors=True)
+                remove_tree(old)
     except OSError:
         return
+
+
+def remove_tree(folder: Path) -> None:
+    """With what a program, or the kernel, has made unreadable there."""
+    for inner, names, _ in os.walk(folder):
+        for name in names:
+            path = Path(inner, name)
+            if not path.is_symlink():
+                with contextlib.suppress(OSError):
+                    path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -12,11 +12,12 @@ from twinrun.comparison.judge import Judge
 from twinrun.environment.verdict import with_environments
 from twinrun.launch.family import Comparison
 from twinrun.launch.judged import judged
+from twinrun.launch.no_step import no_step
 from twinrun.launch.recorded_twin import RecordedTwin
 from twinrun.recording.data_order import describe
 from twinrun.recording.frame import EVIDENCE
 from twinrun.recording.manifest import Manifest, read_manifest
-from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Verdict
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, ReasonKind, Verdict
 
 Answer = tuple[Verdict, Reason | None]
 Twins = tuple[RecordedTwin, RecordedTwin]
@@ -34,21 +35,26 @@ def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
 
 def compare_one(a: Path, b: Path, contract: Contract, names: tuple[str, str] = ("A", "B")) -> CheckResult:
     started = time.monotonic()
-    manifests = (read_manifest(a), read_manifest(b))
     twins = (RecordedTwin(names[0], a), RecordedTwin(names[1], b))
+    manifests = (twins[0].manifest, twins[1].manifest)
     judge = Judge(contract, twins)
     lengths = tuple(len(twin.reader) for twin in twins)
     shared = min(lengths)
     start = _first_difference(twins, shared)
     if start:
-        judge.frames, judge.steps = start, twins[0].reader.frame(start - 1).step
+        judge.steps = twins[0].reader.frame(start - 1).step
+        judge.observed = (first := twins[0].reader.first_observation()) is not None and first < start
     verdict: Verdict = REPEATS
     reason: Reason | None = None
     if contract.bands:
         verdict, reason = _by_bands(judge, twins, start)
     elif start < shared:
         verdict, reason = _judge_from(judge, twins, start, shared)
-    if verdict == REPEATS or (judge.first is not None and judge.first.uneven):
+    unknown = _unknown(judge, manifests)
+    uneven = judge.first is not None and judge.first.uneven
+    if unknown is not None and (verdict == REPEATS or uneven or contract.bands):
+        verdict, reason = UNDECIDED, unknown
+    elif verdict == REPEATS or uneven:
         verdict, reason = _ends(judge, manifests, lengths)
     result = judged(manifests[0].program, verdict, reason, judge).replace(
         controls=manifests[0].controls,
@@ -95,7 +101,7 @@ def _by_bands(judge: Judge, twins: Twins, start: int) -> Answer:
         if a.seq == start:
             judge.first_bits = _rolled_up_difference(twins, start, frames[0].step)
         judge.remember(list(frames))
-        judge.frames, judge.steps = a.seq + 1, frames[0].step
+        judge.count(list(frames))
     return judge.bands()
 
 
@@ -119,31 +125,34 @@ def _rolled_up_difference(twins: Twins, seq: int, step: int) -> Difference:
     return Difference(step, phases[0] if phases else "weights", "(rolled up: record with --detail)")
 
 
-def _ends(judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...]) -> Answer:
-    if judge.frames == 0:
-        return UNDECIDED, Reason("no-step", "no training step was observed")
-    known = f"equal up to step {judge.steps}, nothing is known beyond"
+def _unknown(judge: Judge, manifests: tuple[Manifest, Manifest]) -> Reason | None:
+    """Why no difference says nothing about the whole runs."""
+    if not judge.observed:
+        return no_step()
     for name, manifest in zip("AB", manifests, strict=True):
-        if (what := _not_ended_well(manifest)) is not None:
-            return UNDECIDED, Reason(what.kind, f"recording {name} {what.message}: {known}")
+        if manifest.missing_end is not None:
+            kind: ReasonKind = "crashed" if manifest.failed else "interrupted"
+            return Reason(kind, f"recording {name} {manifest.missing_end}: {_known(judge)}")
+    return None
+
+
+def _known(judge: Judge) -> str:
+    equal = "equal" if judge.first_bits is None else f"within {judge.contract}"
+    return f"{equal} up to step {judge.steps}, nothing is known beyond"
+
+
+def _ends(judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...]) -> Answer:
     uneven = judge.first is not None and judge.first.uneven
     if not uneven and lengths[0] == lengths[1]:
         return REPEATS, None
-    if any(manifest.status in ("stopped", "held") for manifest in manifests):
-        return UNDECIDED, Reason("interrupted", f"one recording was stopped: {known}")
+    if any(manifest.status == "stopped" for manifest in manifests):
+        return UNDECIDED, Reason("interrupted", f"one recording was stopped: {_known(judge)}")
     if judge.first is None:
         longer = "A" if lengths[0] > lengths[1] else "B"
         judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer)
     longer = str(judge.first.only_in)
     shorter = "B" if longer == "A" else "A"
     return DIVERGES, Reason("uneven", f"{shorter} ended after step {judge.steps}, {longer} went on")
-
-
-def _not_ended_well(manifest: Manifest) -> Reason | None:
-    if manifest.status == "running":
-        return Reason("interrupted", "was cut off, or is still running")
-    ended_well = manifest.exit_code in (0, None) or (manifest.status == "held" and manifest.exit_code == -9)
-    return Reason("crashed", "failed") if manifest.status == "failed" or not ended_well else None
 
 
 def _environment_notes(manifests: tuple[Manifest, Manifest]) -> tuple[str, ...]:

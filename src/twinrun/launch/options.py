@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from twinrun.comparison.contract import BITWISE, Contract
+from twinrun.comparison.delivered import Ignored
 from twinrun.comparison.judge import Judge
 from twinrun.launch.program import Program
 from twinrun.launch.twin_process import Twin
+from twinrun.launch.views import WAYS, Way
 from twinrun.protocol import Intervened, Interventions
 from twinrun.protocol.spec import Tracing
 
@@ -25,6 +28,13 @@ class CheckOptions(Intervened):
     events: bool = True
     folder: str | None = None
     tracing: Tracing = ""
+    ignored_output: tuple[Ignored, ...] = ()
+    patched: Mapping[str, str] = field(
+        default_factory=dict
+    )  # absolute path: the text that the twins see there
+    carried: bool = False  # one after the other, each with the files that the one before left
+    views: tuple[Way, ...] = WAYS  # the ways to give each twin its own view of the folder, the best first
+    keep_files: str | None = None  # where to keep what each twin left
     experiment: bool = False  # one question of a diagnosis: no second look with another clock
 
 

@@ -17,9 +17,10 @@ class Program:
     module: bool = False
     python: str = sys.executable
     cwd: str | None = None  # None: the working directory of this process
+    launcher: tuple[str, ...] = ()  # words in front of the command
 
     def command(self) -> list[str]:
-        return [self.python, *(["-m"] if self.module else []), self.target, *self.arguments]
+        return [*self.launcher, self.python, *(["-m"] if self.module else []), self.target, *self.arguments]
 
     def __str__(self) -> str:
         return f"-m {self.target}" if self.module else self.target

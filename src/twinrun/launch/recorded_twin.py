@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from twinrun.recording.dump import Key
-from twinrun.recording.frame import Frame
-from twinrun.recording.store import Reader
+from twinrun.errors import BadRecording
+from twinrun.recording.digest import digest_array
+from twinrun.recording.dump import Key, read_dump
+from twinrun.recording.folder import open_recording
+from twinrun.recording.frame import Frame, pack
 from twinrun.recording.values import values_file
 
 
@@ -17,7 +19,7 @@ class RecordedTwin:
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self.folder = folder
-        self.reader = Reader(folder)
+        self.manifest, self.reader = open_recording(folder)
         self.seq = -1
 
     def follow(self) -> Iterator[Frame]:
@@ -27,7 +29,17 @@ class RecordedTwin:
 
     def dump(self, entries: list[Key], file: Path) -> Path | None:
         kept = values_file(self.folder, self.seq)
-        return kept if kept.is_file() else None
+        if not kept.is_file():
+            return None
+        frame = self.reader.frame(self.seq)
+        places = frame.layout.places
+        for key, value in read_dump(kept).items():
+            entry = places.get(key)
+            if entry is None or (frame.digests and pack([digest_array(value)]) != frame.digest(entry)):
+                raise BadRecording(
+                    f"{kept} is damaged: {key[1]} is not what was recorded", hint="record the run again"
+                )
+        return kept
 
     def go(self) -> None:
         """A recording waits for nobody."""

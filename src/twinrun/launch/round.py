@@ -15,45 +15,82 @@ import msgspec
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
 from twinrun.launch.children import with_children
-from twinrun.launch.copies import Copies
 from twinrun.launch.family import Comparison, Family
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.judged import judged
 from twinrun.launch.lockstep import Look, Outcome, advance
+from twinrun.launch.no_step import no_step
 from twinrun.launch.offline import compare_one
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.recorded_twin import RecordedTwin
-from twinrun.launch.twin_process import Twin, ending, not_instrumented
-from twinrun.protocol import Facts, Trace
+from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
+from twinrun.launch.view_store import ViewStore
+from twinrun.protocol import Facts, Freeze, Trace
+from twinrun.protocol.intervention import ANYWHERE, of_kind
 from twinrun.protocol.messages import AskTrace
+from twinrun.protocol.registry import source
 from twinrun.recording.frame import Frame
+from twinrun.recording.store import WHOLE_FRAMES
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Stream, Verdict
 
 
 class Round:
-    def __init__(self, options: CheckOptions, folder: Path, screen: Screen) -> None:
+    def __init__(self, options: CheckOptions, folder: Path, screen: Screen, store: ViewStore) -> None:
         self.options = options
         self.folder = folder
         self.screen = screen
+        self.store = store
         self.names = [_letter(number) for number in range(options.runs)]
         self.facts: list[Facts] = []
         self.traces: list[Trace] = []  # of the twins held at their first difference, where ops are traced
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
-        self._copies = Copies.for_freezes(options.interventions, options.program, folder / "copies")
+        self.first: Round = self  # whose first twin the others are compared with, one after the other
+        frozen = [each for each in of_kind(Freeze, options.interventions) if source(each.source).files]
+        self.files_frozen = bool(frozen)  # every twin starts from the same ones
+        files = [each.file for each in frozen if each.file != ANYWHERE]
+        self.views = store.views(
+            options.program, options.patched, ways=options.views, frozen=files if frozen else None
+        )
 
     def run(self) -> CheckResult:
-        try:
-            return self.sequential() if self.options.sequential or self._copies else self.parallel()
-        finally:
-            if self._copies is not None:
-                self._copies.remove()
+        if self.first is not self:
+            return self._against_first(1)
+        if self.options.contract.output:
+            return self.unwatched()
+        return self.sequential() if self.options.sequential else self.parallel()
 
     def again(self, name: str, **changes: Any) -> Round:
         """Another round of the same check, with these options changed."""
-        return Round(replace(self.options, **changes), self.folder / name, self.screen)
+        return Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
+
+    def continued(self, name: str) -> Round:
+        """A round in which the second twin starts from the files that the first one left. The first need not run again
+        where its recording has all that a comparison may ask for."""
+        later = self.again(name, sequential=True, carried=True)
+        contract = self.options.contract
+        if contract.bitwise and not contract.output and len(self._first_twin().reader) <= WHOLE_FRAMES:
+            later.first, later.views, later.facts = self, self.views, self.facts[:1]
+        return later
+
+    def _first_twin(self) -> RecordedTwin:
+        return RecordedTwin(self.names[0], self.recording(self.names[0]))
+
+    def _view(self, name: str) -> str:
+        """A round that goes on with the views of another leaves those of its twins as they are."""
+        return name if self.first is self else f"{name}-{self.folder.name}"
+
+    def recording(self, name: str) -> Path:
+        return (self.first if name == self.names[0] else self).folder / name
+
+    @property
+    def on_files_of_first(self) -> bool:
+        """Whether every twin starts from the files that the one before left."""
+        if self.files_frozen or not self.options.sequential:
+            return False
+        return self.options.carried or self.views.how == "shared"
 
     @property
     def seconds(self) -> float:
@@ -63,21 +100,22 @@ class Round:
 
     def start(self, number: int, **settings: Any) -> Twin:
         options, name = self.options, self.names[number]
-        program, setup = options.program, setup_for(number, options.interventions)
-        if self._copies is not None:
-            program, setup = self._copies.start(name, program, setup)
+        before = None
+        if self.on_files_of_first and number:
+            before = self.names[0] if number == 1 else self._view(self.names[number - 1])
+        setup = setup_for(number, options.interventions)
+        program, setup = self.views.start(self._view(name), options.program, setup, before)
         return Twin(
             name, program, self.folder / name, setup, steps=options.steps, events=options.events,
-            tracing=options.tracing, keep_child_values=options.contract.numeric,
-            **{"detail": options.detail, **settings},
+            tracing=options.tracing, own_folders=self.views.folders(self._view(name)),
+            keep_child_values=options.contract.numeric, **{"detail": options.detail, **settings},
         )  # fmt: skip
 
     def _facts_of(self, twins: list[Twin]) -> list[Facts]:
-        found = [with_children(twin.facts(), twin.folder) for twin in twins]
-        if self._copies is None:
-            return found
-        pairs = zip(twins, found, strict=True)
-        return [self._copies.as_original(twin.name, facts) for twin, facts in pairs]
+        return [
+            self.views.as_original(self._view(twin.name), with_children(twin.facts(), twin.folder))
+            for twin in twins
+        ]
 
     @contextlib.contextmanager
     def living(self, twins: list[Twin]) -> Iterator[list[Twin]]:
@@ -86,7 +124,7 @@ class Round:
             yield twins
         finally:
             for twin in twins:
-                twin.kill(status="held")
+                twin.kill()
 
     def _advance(self, twins: list[Twin], judge: Judge, look: Look) -> Outcome:
         self.screen.twins(twins)
@@ -115,10 +153,21 @@ class Round:
                 break
         return result
 
+    def unwatched(self) -> CheckResult:
+        """One after the other, and no step compared: whether they agree is for their output to say."""
+        for number in range(self.options.runs):
+            with self.living([]) as twins:
+                twins.append(self.start(number, lockstep=False))
+                judge = Judge(self.options.contract, twins)
+                result = self.conclude(self._advance(twins, judge, judge.count), twins, judge)
+                if self.failed or result.reason_kind not in (None, "no-step"):
+                    break
+        return result
+
     def _against_first(self, number: int) -> CheckResult:
         with self.living([]) as twins:
             twins.append(self.start(number))
-            first = RecordedTwin(self.names[0], self.folder / self.names[0])
+            first = self._first_twin()
             frames = first.follow()
             judge = Judge(self.options.contract, [first, twins[0]])
             uneven: list[Frame] = []
@@ -164,22 +213,25 @@ class Round:
             answers = [twin.ask(AskTrace(), timeout=120.0) for twin in twins]
             self.traces = [answer for answer in answers if isinstance(answer, Trace)]
         self.facts += self._facts_of(twins)
+        for twin in twins:
+            twin.kill(status="held")
         return self._result(UNDECIDED if judge.unmeasured else DIVERGES, judge, judge.unmeasured)
 
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
         """Every twin has ended, and no difference that counts was seen."""
         family = self._children(twins, judge)
-        if judge.frames == 0 and not family.observed:
-            return self._result(UNDECIDED, judge, _nothing_seen(twins))
+        # An experiment asks only whether a difference is gone: for one in the first weights, these are enough.
+        if not (judge.observed or family.observed) and not (self.options.experiment and judge.frames):
+            return self._result(UNDECIDED, judge, self._nothing_seen(twins))
         if any(twin.end is None for twin in twins):
             known = f"equal up to step {judge.steps}, nothing is known of what came after"
-            return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{_NO_END}: {known}"))
-        verdict, reason = judge.bands() if judge.frames else (REPEATS, None)
+            return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{NO_END}: {known}"))
+        verdict, reason = judge.bands() if judge.observed else (REPEATS, None)
         return family.judge(self._result(verdict, judge, reason))
 
     def _children(self, twins: list[Twin], judge: Judge) -> Family:
         """Of all twins, against those of the first, up to the first twin whose children differ."""
-        first, *others = (self.folder / witness.name for witness in judge.witnesses)
+        first, *others = (witness.folder for witness in judge.witnesses)
         stopped = any(twin.end is not None and twin.end.status == "stopped" for twin in twins)
         found = Family()
         for other in others:
@@ -192,6 +244,11 @@ class Round:
             if found.decisive is not None:
                 break
         return found
+
+    def _nothing_seen(self, twins: list[Twin]) -> Reason:
+        if any(twin.end is None for twin in twins):
+            return Reason("abrupt-exit", f"{NO_END}, and no training step was observed")
+        return no_step(self.facts)
 
     def _one_has_ended(self, difference: Difference, twins: list[Twin], judge: Judge) -> CheckResult:
         """One twin stands at its end and another goes on. Whether that end was a good one is known when it is over."""
@@ -226,7 +283,8 @@ class Round:
         alone = len(twins) > 1 or bool(self.facts)  # one after the other, the first has ended well
         self.failed = True
         who = f"twin {twin.name} alone" if alone and not both else "the program"
-        self.facts += [each.end.facts if each.end is not None else Facts() for each in twins]
+        ends = [(each, each.end) for each in twins if each.end is not None]
+        self.facts += [self.views.as_original(self._view(each.name), end.facts) for each, end in ends]
         reason = Reason("crashed" if code is not None else "timeout", f"{who} {how}{at}")
         return self._result(UNDECIDED, judge, reason, tail=twin.tail())
 
@@ -234,7 +292,9 @@ class Round:
         self, verdict: Verdict, judge: Judge, reason: Reason | None = None, tail: str | None = None
     ) -> CheckResult:
         known = next((facts for facts in self.facts if facts.environment), Facts())
-        notes = list(dict.fromkeys(note for facts in self.facts for note in facts.notes))
+        notes = list(
+            dict.fromkeys([*self.views.notes, *(note for facts in self.facts for note in facts.notes)])
+        )
         findings = noticed(self.facts)
         if (
             verdict != DIVERGES
@@ -251,20 +311,13 @@ class Round:
             controls=msgspec.to_builtins(known.controls, enc_hook=str),
             varied=self.options.variations,
             environment=known.environment,
-            recordings=tuple(str(self.folder / name) for name in self.names if (self.folder / name).is_dir()),
+            recordings=tuple(map(str, self._recordings())),
             notes=tuple(notes),
             output_tail=tail,
         )
 
-
-_NO_END = "the program exited abruptly (os._exit or a crash)"
-
-
-def _nothing_seen(twins: list[Twin]) -> Reason:
-    notes = [note for twin in twins if twin.end is not None for note in twin.end.facts.notes]
-    if any(twin.end is None for twin in twins):
-        return Reason("abrupt-exit", f"{_NO_END}, and no training step was observed")
-    return Reason("no-step", "no training step was observed" + (f" ({notes[0]})" if notes else ""))
+    def _recordings(self) -> list[Path]:
+        return [folder for folder in map(self.recording, self.names) if folder.is_dir()]
 
 
 def _letter(number: int) -> str:

@@ -16,10 +16,11 @@ from twinrun.findings.finding import Finding
 from twinrun.launch.folders import new_folder
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.lockstep import advance
+from twinrun.launch.no_step import no_step
 from twinrun.launch.options import Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing, without_refused
 from twinrun.launch.program import Program
-from twinrun.launch.twin_process import Twin, ending, not_instrumented
+from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.protocol import Facts, Intervened, Interventions
 from twinrun.recording.frame import Frame
 from twinrun.result import Reason, ReasonKind
@@ -45,7 +46,6 @@ class RunResult:
     program: str
     recording: Path
     steps: int
-    frames: int
     exit_code: int
     reason: str | None
     reason_kind: ReasonKind | None
@@ -101,7 +101,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
         screen.twins([twin])
         deadline = started + options.timeout if options.timeout else None
         outcome = advance([twin], look, deadline=deadline, tick=lambda: screen.tick(judge))
-        code, reason = _ending(twin, outcome.kind, options, judge.frames)
+        code, reason = _ending(twin, outcome.kind, options, judge.observed)
     finally:
         twin.kill()
         screen.close()
@@ -112,13 +112,13 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
     if missing is not None and code == 0:
         code, reason = 2, Reason("pin-missing", missing)
     return RunResult(
-        str(options.program), folder / "A", judge.steps, judge.frames, code,
+        str(options.program), folder / "A", judge.steps, code,
         reason and reason.message, reason and reason.kind,
         round(time.monotonic() - started, 3), facts, tail, refusals(noticed([facts])),
     )  # fmt: skip
 
 
-def _ending(twin: Twin, kind: str, options: RunOptions, frames: int) -> tuple[int, Reason | None]:
+def _ending(twin: Twin, kind: str, options: RunOptions, observed: bool) -> tuple[int, Reason | None]:
     if twin.trouble is not None:
         return 2, not_instrumented(twin.trouble, "the run")
     if kind == "timeout":
@@ -129,6 +129,8 @@ def _ending(twin: Twin, kind: str, options: RunOptions, frames: int) -> tuple[in
         return 2, Reason("timeout", message)
     if code:
         return (code if code > 0 else 128 - code), Reason("crashed", f"the program {ending(code)}")
-    if frames == 0:
-        return 0, Reason("no-step", "no training step was observed")
+    if twin.end is None:
+        return 2, Reason("abrupt-exit", f"{NO_END}: nothing is known of what came after step {twin.step}")
+    if not observed:
+        return 2, no_step([twin.facts()])
     return 0, None

@@ -3,13 +3,17 @@ another run would not: a quiet machine, and the time of day."""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
+
 from twinrun.launch.round import Round
+from twinrun.launch.views import WAYS
 from twinrun.protocol import Facts, SecondLook, Stress
 from twinrun.protocol.registry import frameworks, sources
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Conditions
@@ -20,26 +24,58 @@ _RESOURCE_ERRORS = {"OSError", "MemoryError", "EOFError", "BadZipFile", "Unpickl
 _RESOURCE_TEXT = re.compile(
     r"no such file|not[ _]found|not exist|already exists|in use|locked|truncated|corrupt", re.IGNORECASE
 )
+_OVERLAY_ERRORS = (os.strerror(errno.EXDEV), os.strerror(errno.EOVERFLOW))
 _STEPS = 100  # enough to see whether the time of day reaches training
 # Seconds, beside three times what the round before took: a program may wait for a moved clock.
 _PATIENCE = 60.0
+
+
+def without_overlay(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
+    """A few things cannot be done in an overlay: rename a folder that was there before, or change the file of another
+    user. A twin that failed on one is run again in another view."""
+    failures = [facts.failure.text for facts in last.facts if facts.failure is not None]
+    known = [text for text in failures for error in _OVERLAY_ERRORS if error in text]
+    if last.views.how != "overlay" or result.verdict != UNDECIDED or not last.failed or not known:
+        return last, result
+    again = last.again("without-overlay", views=WAYS[1:])
+    return again, again.run()
 
 
 def one_after_the_other(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
     """Twins that shared a file, or failed on what they share, are run again, each alone."""
     if last.options.sequential or (why := _in_each_others_way(last, result.verdict)) is None:
         return last, result
-    apart = last.again("one-after-the-other", sequential=True)
+    return _again_alone(last.again("one-after-the-other", sequential=True), why)
+
+
+def carried_over(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
+    """Twins that start from the same files prove nothing about the next run of a program that changes what it reads.
+    It is run as its user would, twice on the same files."""
+    changed = changed_inputs(last.facts)
+    by_output = last.options.contract.output  # judged when the last round is known
+    agreed = result.verdict == REPEATS or (by_output and result.reason_kind in (None, "no-step"))
+    if not agreed or not changed or last.files_frozen or last.on_files_of_first:
+        return last, result
+    why = f"the program changed what it reads ({_names(changed)})"
+    apart, found = _again_alone(last.continued("on-the-same-files"), why)
+    if found.verdict == DIVERGES or (by_output and not apart.failed):
+        return apart, found
+    # What the program delivers is compared from the same start, so the round before it stays the last.
+    note = f"{why}: checked once more on the files that a run leaves"
+    if found.verdict == UNDECIDED:
+        note += f", which gave no answer: {found.reason}"
+    return last, result.replace(notes=(*result.notes, note))
+
+
+def _again_alone(apart: Round, why: str) -> tuple[Round, CheckResult]:
     found = apart.run()
     note = f"{why}, so the twins were run again, one after the other"
-    return apart, found.replace(conditions=Conditions(sequential=True), notes=(note, *found.notes))
+    conditions = Conditions(sequential=True, carried=apart.options.carried)
+    return apart, found.replace(conditions=conditions, notes=(note, *found.notes))
 
 
 def _in_each_others_way(last: Round, verdict: str) -> str | None:
-    if verdict == REPEATS and (changed := changed_inputs(last.facts)):
-        # Twins that read it at the same moment prove nothing about the next run.
-        return f"the program changed a file that it reads ({_names(changed)})"
-    shared = shared_inputs(last.facts)
+    shared = [path for path in shared_inputs(last.facts) if not last.views.holds(path)]
     if verdict == DIVERGES and shared:
         return f"the twins read what either of them may have written ({_names(shared)})"
     if verdict == UNDECIDED and last.failed and shared:
@@ -94,7 +130,9 @@ def stress_run(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
     notes = (*result.notes, *(f"{look.why}: checked once more {look.how}" for look in looks))
     if found.verdict == DIVERGES:
         options = again.options
-        conditions = Conditions(result.conditions.sequential, options.stressed, options.variations)
+        conditions = msgspec.structs.replace(
+            result.conditions, stress=options.stressed, varied=options.variations
+        )
         return again, found.replace(conditions=conditions, notes=(*notes, *found.notes))
     if found.verdict == UNDECIDED:
         notes = (*notes, f"that gave no answer after {again.seconds:.0f} s: {found.reason}")

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from twinrun.comparison.verdict import Reason, ReasonKind
 from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotWrite
@@ -27,8 +25,9 @@ from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, No
 from twinrun.protocol.registry import frameworks
 from twinrun.protocol.spec import Spec
 from twinrun.recording.dump import Key
+from twinrun.recording.folder import record_end
 from twinrun.recording.frame import Frame
-from twinrun.recording.manifest import read_manifest
+from twinrun.recording.manifest import Status
 from twinrun.twin.family import entrance
 
 
@@ -155,8 +154,9 @@ class Twin:
         except subprocess.TimeoutExpired:
             return None
 
-    def kill(self, status: str | None = None) -> None:
-        """End it and everything it started. The recording's manifest gets what only the parent knows."""
+    def kill(self, status: Status = "cut-off") -> None:
+        """End it and everything it started. The recording's manifest gets what only the parent knows: the exit code, and
+        the status where the process could not reach its end."""
         code = self.process.poll()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -167,9 +167,7 @@ class Twin:
             self.channel.close()
         with contextlib.suppress(Exception):
             (self.folder / "spec.json").unlink()
-            manifest = read_manifest(self.folder)
-            status = status if manifest.status == "running" and status else manifest.status
-            replace(manifest, exit_code=code, status=status).write(self.folder)
+            record_end(self.folder, status, code)
 
     def tail(self, lines: int = 15) -> str:
         """The end of what the program printed: its errors first of all."""
@@ -181,6 +179,9 @@ class Twin:
                 if kept:
                     return "\n".join(kept[-lines:])
         return ""
+
+
+NO_END = "the program exited abruptly (os._exit or a crash)"
 
 
 def not_instrumented(trouble: Trouble, what: str) -> Reason:

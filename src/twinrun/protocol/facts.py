@@ -28,6 +28,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     step: int = 0
+    process: int = 0  # its number
     events: list[Event] = []
     inputs: Inputs = msgspec.field(default_factory=Inputs)
     environment: dict[str, Any] = {}
@@ -37,3 +38,4 @@ class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     datasets: Any = None  # what an audit of the input pipeline saw
     notes: list[str] = []
     failure: Failure | None = None
+    no_step: str | None = None  # where no step was observed: why that may be, by what the program imported

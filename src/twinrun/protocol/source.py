@@ -43,10 +43,7 @@ class Source:
     makes_seeds: bool = False  # its values often end up as the seed of another source
     # Uses of another source by these libraries belong to this one: Keras draws its default seeds from Python's random.
     claims: Mapping[str, tuple[str, ...]] = {}
-    compared: tuple[
-        str, ...
-    ] = ()  # actions whose values are compared where nothing else of a program is seen
-    copies_folder: bool = False  # freezing it means running every twin in a copy of the program's folder
+    files: bool = False  # freezing it means that every twin starts from the same files
 
     # inside the program's process
 
@@ -74,6 +71,15 @@ class Source:
 
     def second_look(self, events: Iterable[Event]) -> SecondLook | None:
         return None
+
+    def is_shown(self, event: Event) -> bool:
+        """Whether programs mostly show the values of such a use, in their output or the names of files, and compute
+        nothing with them."""
+        return False
+
+    def is_sequential(self, event: Event) -> bool:
+        """Whether two twins cannot have the same frozen value at the same time."""
+        return False
 
     def freeze_environment(self, freeze: Freeze) -> Mapping[str, str]:
         """Environment variables that a twin must be started with for this freeze."""

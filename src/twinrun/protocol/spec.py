@@ -30,6 +30,7 @@ class Spec(Intervened, msgspec.Struct, frozen=True):
     interventions: Interventions = ()
     varied: dict[str, str] = {}  # the settings of this twin, by variation
     tracing: Tracing = ""
+    own_folders: tuple[str, ...] = ()  # nothing else writes there
     audit_until: float | None = None  # audit the datasets that the program builds until this time, then stop
 
     def write(self, path: Path) -> None:

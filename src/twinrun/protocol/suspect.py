@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from twinrun.protocol.intervention import Freeze
 
@@ -24,7 +24,9 @@ class Weight:
 
 @dataclass(frozen=True)
 class Suspect:
-    """`freeze` is the experiment, first line to blame first; without one it stays a suspect, and never becomes more.
+    """One place that may be to blame: `message` quotes what stands at `file` and `line`, so that a finding never names
+    one line and quotes another. Suspects with one fix, such as all draws from a stream that has no seed, have the same
+    `fix`, and become one finding. `freeze` is the experiment; without one it stays a suspect, and never becomes more.
     `experiment` says in words what the experiment does ("with np.random.rand frozen there")."""
 
     source: str
@@ -37,18 +39,23 @@ class Suspect:
     notes: tuple[str, ...] = ()
     experiment: str = ""
     advice: str = ""  # what to write instead, where neither the catalogue nor the source says it
+    in_words: str = (
+        ""  # the same where the line cannot be rewritten, and the catalogue's advice is too general
+    )
+    fix: str = ""  # what suspects of this source and code share that one change fixes; empty: each has a fix of its own
     sequential: bool = False  # the experiment runs the twins one after the other
-    narrows: bool = False  # one of several lines may be enough: each is tried alone
+    last_resort: bool = False  # tried in place of what else the source suspects, where that does not help
     rank: int = 0
 
     @property
     def testable(self) -> bool:
         return bool(self.freeze)
 
-    def only(self, freeze: Freeze) -> Suspect:
-        """The same suspect at one of its lines."""
-        return replace(self, freeze=(freeze,), file=freeze.file, line=freeze.line)
-
     @property
     def key(self) -> tuple[str, str, tuple[Freeze, ...]]:
         return (self.source, self.code, self.freeze)
+
+    @property
+    def family(self) -> tuple[str, str, str]:
+        """Suspects that are left out of an experiment together: innocent or guilty, they mostly are so together."""
+        return (self.source, self.code, self.fix)

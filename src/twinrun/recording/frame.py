@@ -25,6 +25,8 @@ PHASES = (
 # Seen and kept as evidence, not judged: a stream that differs and never reaches training is no divergence, and one
 # that does reach it shows in the phases that are judged.
 EVIDENCE = frozenset({"seed", "draw"})
+# What a program delivers without a step: results of an evaluation, and what the user probes.
+RESULTS = frozenset({"probe", "forward", "metric"})
 MOST_LAYOUTS = 1024  # that are cached: a program that makes a variable at every step has very many
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
 
@@ -42,6 +44,10 @@ class Layout:
     @cached_property
     def phase_order(self) -> tuple[str, ...]:
         return tuple(sorted(set(self.phases), key=lambda phase: _RANK[phase]))
+
+    @cached_property
+    def has_results(self) -> bool:
+        return not RESULTS.isdisjoint(self.phases)
 
     @cached_property
     def places(self) -> dict[tuple[str, str], int]:
@@ -79,6 +85,12 @@ class Frame:
     def is_end(self) -> bool:
         """The state in which a program ended, after its last step."""
         return "final" in self.layout.phase_order
+
+    @property
+    def is_observation(self) -> bool:
+        """Something was trained or evaluated, or probed by the user: without any such frame a comparison has judged
+        nothing. Weights before the first step, and data that nothing was trained on, are not enough."""
+        return self.span > 0 or self.layout.has_results
 
     def digest(self, entry: int) -> bytes:
         return self.digests[8 * entry : 8 * entry + 8]

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ import xxhash
 
 from twinrun.errors import BadRecording, CannotWrite
 from twinrun.recording.frame import EVIDENCE, MOST_LAYOUTS, PHASES, Frame, Layout, pack_values, unpack_values
-from twinrun.recording.manifest import SCHEMA, must_be_known
+from twinrun.recording.manifest import SCHEMA, Seal, must_be_known
 
 FILE = "steps.sqlite"
+FIRST_CHAIN = bytes(8)  # before the first frame
 WHOLE_FRAMES = 1000  # beyond this many, per-tensor digests are rolled up to one per phase
 
 _TABLES = """
@@ -36,7 +37,7 @@ class Writer:
         self._detail = detail
         self._layouts: dict[Layout, int] = {}
         self._next_layout = 0
-        self._chain = bytes(8)
+        self._chain = FIRST_CHAIN
         self._count = 0
         with _writing(self._path):
             self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
@@ -72,11 +73,37 @@ class Writer:
             )
         return number
 
-    def close(self) -> None:
+    def close(self) -> Seal:
         """Fold the write-ahead log into the one file, so that the folder can be copied as it is."""
         with _writing(self._path):
             self._db.execute("PRAGMA journal_mode=DELETE")
             self._db.close()
+        return Seal(self._count, self._chain.hex(), digest_of(self._path))
+
+
+def seal_left(folder: Path) -> Seal:
+    """Close the file that a killed process has left, as its writer would have."""
+    path = folder / FILE
+    with _writing(path), closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode=DELETE")
+    with closing(Reader(folder)) as reader:
+        frames = len(reader)
+        last = reader.chain_at(frames - 1) if frames else FIRST_CHAIN
+    return Seal(frames, last.hex(), digest_of(path))
+
+
+def digest_of(path: Path) -> str:
+    """A digest of a whole file: it is read at the speed of the disk, where going through its rows takes seconds."""
+    hasher = xxhash.xxh3_128()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                hasher.update(block)
+    except FileNotFoundError:
+        raise BadRecording(f"{path.parent} is not a recording: it has no {path.name}") from None
+    except OSError as problem:
+        raise BadRecording(f"{path} cannot be read: {problem.strerror}") from None
+    return hasher.hexdigest()
 
 
 def chain(before: bytes, step: int, span: int, rollup: tuple[tuple[str, bytes], ...]) -> bytes:
@@ -92,15 +119,17 @@ def chain(before: bytes, step: int, span: int, rollup: tuple[tuple[str, bytes], 
 
 
 class Reader:
-    """Reads the frames of a recording, also while it is being written."""
+    """Reads the frames of a recording, also while it is being written. `sealed`: nobody writes to it any more, and
+    what may lie beside the file (a journal, a write-ahead log) is not part of it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, sealed: bool = False) -> None:
         self.folder = folder
         self._path = folder / FILE
         if not self._path.is_file():
             raise BadRecording(f"{folder} is not a recording: it has no {FILE}")
         try:
-            self._db = sqlite3.connect(self._path, check_same_thread=False)
+            address = self._path.absolute().as_uri() + ("?immutable=1" if sealed else "")
+            self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
             self._db.execute("PRAGMA query_only=ON")
             (schema,) = self._db.execute("SELECT value FROM meta WHERE name='schema'").fetchone()
             must_be_known(self._path, int(schema))
@@ -119,6 +148,43 @@ class Reader:
 
     def __len__(self) -> int:
         return int(self._one("SELECT coalesce(max(seq) + 1, 0) FROM frames")[0])
+
+    def verify(self) -> None:
+        """Go through all rows: numbered without a gap, each roll-up that of its digests, each chain that of its history.
+        Rows that are missing at the end are not noticed here."""
+        before = FIRST_CHAIN
+        query = "SELECT seq, step, span, layout, rollup, chain, digests FROM frames ORDER BY seq"
+        for place, (seq, step, span, number, roll, after, digests) in enumerate(self._rows(query)):
+            layout = self._layout(number)
+            order = layout.phase_order
+            if seq != place or not isinstance(roll, bytes) or len(roll) != 8 * len(order):
+                raise self._damaged(f"frame {place} is missing or invalid")
+            rollup = tuple((phase, roll[8 * rank : 8 * rank + 8]) for rank, phase in enumerate(order))
+            before = chain(before, step, span, rollup)
+            if before != after:
+                raise self._damaged(f"frame {place} was changed, or one before it is missing")
+            if isinstance(digests, bytes) and Frame(step, span, layout, digests).rollup() != rollup:
+                raise self._damaged(f"the digests of frame {place} were changed")
+
+    def _layout(self, number: int) -> Layout:
+        if number not in self._layouts:  # the run goes on, and may just have made it
+            try:
+                self._layouts = self._read_layouts()
+            except (sqlite3.Error, ValueError, TypeError) as problem:
+                raise self._damaged(problem) from None
+        try:
+            return self._layouts[number]
+        except KeyError:
+            raise self._damaged(f"layout {number} is missing") from None
+
+    def first_observation(self) -> int | None:
+        """The first frame in which something was trained, evaluated or probed."""
+        telling = [number for number, layout in self._layouts.items() if layout.has_results]
+        query = "SELECT seq FROM frames WHERE span > 0 ORDER BY seq LIMIT 1"
+        found = [seq for (seq,) in self._rows(query)]
+        for number in telling:
+            found += [seq for (seq,) in self._rows("SELECT min(seq) FROM frames WHERE layout=?", number)]
+        return min((seq for seq in found if seq is not None), default=None)
 
     def last_step(self) -> int:
         return int(self._one("SELECT coalesce((SELECT step FROM frames ORDER BY seq DESC LIMIT 1), 0)")[0])
@@ -173,10 +239,8 @@ class Reader:
         query = "SELECT step, span, layout, digests, vals, seconds FROM frames WHERE seq >= ? AND seq < ? ORDER BY seq"
         try:
             for step, span, layout, digests, vals, seconds in self._rows(query, start, stop or 2**62):
-                if layout not in self._layouts:
-                    self._layouts = self._read_layouts()
-                yield _frame(step, span, self._layouts[layout], digests or b"", vals, seconds)
-        except (sqlite3.Error, struct.error, KeyError, ValueError, TypeError) as problem:
+                yield _frame(step, span, self._layout(layout), digests or b"", vals, seconds)
+        except (struct.error, ValueError, TypeError) as problem:
             raise self._damaged(problem) from None
 
     def _rows(self, query: str, *parameters: object) -> Iterator[Any]:

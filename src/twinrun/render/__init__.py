@@ -43,8 +43,11 @@ def write_results(
     write(text, output_file)
 
 
-def write_patch(patch: str, file: str | None) -> None:
-    if not patch:
+def write_patch(patch: bytes, file: str | None) -> None:
+    """A patch of source that nobody has run with it."""
+    if patch:
+        sys.stderr.write("note: not run with this patch; twinrun fix proves one\n")
+    else:
         sys.stderr.write("hint: nothing was found that can be fixed automatically\n")
     write(patch, file)
 
@@ -98,13 +101,18 @@ def json_text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=1, default=str) + "\n"
 
 
-def write(text: str, file: str | None = None) -> None:
-    """To a file, or to stdout where there is none."""
+def write(content: str | bytes, file: str | None = None) -> None:
+    """To a file, or to stdout where there is none. Bytes are written as they are: a patch has the encodings of the files
+    that it is for."""
     if file is None:
-        sys.stdout.write(text)
+        sys.stdout.flush()
+        if isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.buffer.write(content)
         sys.stdout.flush()
         return
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        Path(file).write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as problem:
         raise CannotWrite(f"cannot write {file}: {problem.strerror}", hint="choose another place") from None

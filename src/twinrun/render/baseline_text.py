@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from twinrun.baselines.outcome import BaselineResult
-from twinrun.render.text import as_text, headline, inline, printable, within
+from twinrun.render.text import as_text, compared, headline, inline, printable, within
 from twinrun.result import REPEATS
 
 _DONE = {
@@ -23,7 +23,7 @@ def baseline_as_text(result: BaselineResult, *, quiet: bool = False, colour: boo
         )
     text = as_text(result, quiet=quiet, colour=colour)
     if result.verdict == REPEATS:
-        equal = f": {result.steps_compared} steps, equal to the baseline {within(result)}"
+        equal = f": {compared(result)}, equal to the baseline {within(result)}"
         text = text.replace(headline(result), equal, 1)
     return text if quiet else text + "".join(f"{inline(line)}\n" for line in _added(result))
 

@@ -54,13 +54,19 @@ def headline(result: CheckResult) -> str:
         return f"{where} at step {difference.step}, phase {difference.phase}: {inline(_where(difference))}"
     if result.reason:
         return f": {inline(result.reason)}"
-    steps = f"{result.steps_compared} steps" if result.steps_compared else "what could be seen"
-    children = f" and {_several(len(result.children), 'child process')}" if result.children else ""
-    return f": {result.runs} runs, {steps}{children} compared, equal {within(result)}"
+    delivered = result.delivered.summary() if result.delivered is not None else ""
+    if result.contract == "output":
+        return f": {result.runs} runs, {delivered}"
+    also = f"; {delivered}" if delivered else ""
+    return f": {result.runs} runs, {compared(result)} compared, equal {within(result)}{also}"
 
 
-def _several(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}es"
+def compared(result: CheckResult) -> str:
+    """What was equal. A program without a step is judged by what it evaluates and probes."""
+    steps = f"{result.steps_compared} steps" if result.steps_compared else "evaluations and probes"
+    children = len(result.children)
+    also = f" and {children} child process{'es' if children > 1 else ''}" if children else ""
+    return steps + also
 
 
 def within(result: CheckResult) -> str:
@@ -85,6 +91,7 @@ def _body(result: CheckResult, paint: Paint) -> Iterator[str]:
         yield f"  {inline(child.name)}: {child.verdict}" + (f", {child.steps} steps" if child.steps else "")
     if len(result.children) > _SHOWN_CHILDREN:
         yield f"  and {len(result.children) - _SHOWN_CHILDREN} more child processes"
+    yield from _delivered(result)
     for finding in result.findings:
         yield ""
         yield from finding_lines(finding, paint)
@@ -130,6 +137,25 @@ def _growth(result: CheckResult) -> Iterator[str]:
     if len(rows) > 1:
         some = [*rows[:: max(1, len(rows) // 5)][:5], rows[-1]]
         yield "  distance: " + ", ".join(f"step {step}: {gap:.3g}" for step, gap in some)
+
+
+def _delivered(result: CheckResult) -> Iterator[str]:
+    """Where what the twins delivered differs."""
+    if result.delivered is None:
+        return
+    found = result.delivered
+    for one in found.differences[1:6]:
+        yield f"  {inline(one.place)} differs: {inline(one.a)!r} against {inline(one.b)!r}"
+    if len(found.differences) > 6:
+        yield f"  and {len(found.differences) - 6} more places of the output"
+    if found.only_shows:
+        yield f"  differs only in what shows the time or a made-up name: {inline(_some(found.only_shows))}"
+    if found.ignored:
+        yield f"  differs and is ignored: {inline(_some(found.ignored))}"
+
+
+def _some(places: tuple[str, ...]) -> str:
+    return "; ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
 
 
 def finding_lines(finding: Finding, paint: Paint = lambda text, _: text) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,17 +42,23 @@ class SourceAudit:
     fixes: tuple[Fix, ...] = ()
 
 
-def audit_source(paths: Sequence[str | Path], arguments: Sequence[str] | None = None) -> SourceAudit:
+def audit_source(
+    paths: Sequence[str | Path],
+    arguments: Sequence[str] | None = None,
+    patched: Mapping[str, str] | None = None,
+) -> SourceAudit:
     """Audit programs and folders by their source alone: nothing is imported, nothing is run.
 
     A file is followed as a program, with the modules of its own that it imports. In a folder, every file that
     is written to be run is followed as a program, and the functions of all files as others may call them.
     `arguments` are the words that follow a program on its command line, when they are known: options then
-    have the values they would have in that run.
+    have the values they would have in that run. `patched` has other texts for some files, by absolute path.
     """
     here = Path.cwd()
     folders = [path for path in map(Path, paths) if path.is_dir()]
-    sources = Sources(project_folders(*(folder.absolute() for folder in folders), here))
+    sources = Sources(
+        project_folders(*(folder.absolute() for folder in folders), here), patched=patched or {}
+    )
     states: list[State] = []
     with _interpreter_settings():
         for path in map(Path, paths):

@@ -4,11 +4,13 @@ library's own timing is left alone."""
 from __future__ import annotations
 
 import datetime
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from twinrun.comparison.shown import FROZEN_TIME, TICK
 from twinrun.protocol import Event, Evidence, Point, SecondLook, Suspect, Vary, Weight, Wrap, differs, one
 from twinrun.protocol.variation import Setting, Variation, inside
 from twinrun.sources.fresh_values import FreshValues
@@ -18,10 +20,11 @@ from twinrun.twin.session import Session
 NAME = "clock"
 # Another year, month, day of the month and of the week, hour, minute, second, and fraction of a second.
 AHEAD = datetime.timedelta(days=397, hours=1, minutes=1, seconds=1.25)
-_FROZEN_TIME, _FROZEN_COUNTER = 1_600_000_000.0, 1000.0
+_FROZEN_COUNTER = 1000.0
 # They measure, and do not tell the time of day.
 _COUNTERS = ("perf_counter", "monotonic", "perf_counter_ns", "monotonic_ns")
 _now, _localtime = time.time, time.localtime
+_readings = itertools.count(1)
 
 # What a function answers for a moment: takes the original (or the class that it is called on), the moment, and the
 # arguments of the call.
@@ -54,9 +57,12 @@ def _utc(cls: Any, moment: float) -> Any:
 
 def _moment(session: Session, action: str, who: Caller, *, counts: bool = False) -> float | None:
     """What the clock is to show this line: a fixed moment, a little later at every call, where the line is frozen; a
-    moved one where the clock of this twin is moved. None: now."""
+    moved one where the clock of this twin is moved. None: now. Where the whole clock is frozen, every reading is a tick
+    after the one before, wherever it is made: no duration is 0, and all are multiples of the tick."""
     if session.log.frozen(NAME, action, who) is not None:
-        start = _FROZEN_COUNTER if counts else _FROZEN_TIME
+        start = _FROZEN_COUNTER if counts else FROZEN_TIME
+        if session.log.freezes_everywhere(NAME):
+            return start + TICK * next(_readings)
         return start + 0.001 * session.log.turns(NAME, action, who)
     moved = session.varied.get("clock") == "moved" and not counts
     return _now() + AHEAD.total_seconds() if moved else None
@@ -152,6 +158,9 @@ class Clock(FreshValues):
                     notes=(f"{event.call} is read there",),
                     experiment=f"with {event.call} at line {event.line} frozen",
                 )
+
+    def is_shown(self, event: Event) -> bool:
+        return True
 
     def second_look(self, events: Iterable[Event]) -> SecondLook | None:
         for event in self.events_of(events):

@@ -7,7 +7,7 @@ from functools import partial
 
 import xxhash
 
-from twinrun.protocol import Point, Weight, replacement
+from twinrun.protocol import Event, Point, Weight, replacement
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import caller
 from twinrun.twin.session import Session
@@ -42,3 +42,7 @@ class Entropy(FreshValues):
         Point("os:urandom", _urandom, "reads of the operating system's entropy"),
         Point("random:_urandom", _urandom, "the copy of os.urandom that random.SystemRandom and secrets use"),
     )
+
+    def is_shown(self, event: Event) -> bool:
+        """Of a uuid or a token; where one becomes a seed, the seeding is an event of its own."""
+        return event.call in ("uuid4", "secrets")

@@ -30,7 +30,7 @@ def _is_reversed(session: Session) -> bool:
 
 
 def _ordered(
-    session: Session, who: Caller | None, items: list[Any], call: str, name: Callable[[Any], Any]
+    session: Session, who: Caller | None, path: Any, items: list[Any], call: str, name: Callable[[Any], Any]
 ) -> list[Any]:
     """What the program gets of a listing, recorded."""
     if _is_reversed(session):
@@ -38,6 +38,8 @@ def _ordered(
     if session.log.frozen(NAME, "list", who) is not None:
         items = sorted(items, key=name)
     names = [name(item) for item in items]
+    if who is not None and session.inputs is not None:
+        session.inputs.record_listing(path, names)
     detail = Listed(xxhash.xxh3_64_hexdigest(_encoded(sorted(names))))
     session.log.record(NAME, "list", who, call, _encoded(names), detail=detail)
     return items
@@ -49,7 +51,7 @@ def _encoded(names: list[Any]) -> bytes:
 
 @replacement
 def _listdir(session: Session, original: Any, path: Any = ".") -> list[Any]:
-    return _ordered(session, caller(), original(path), "os.listdir", lambda name: name)
+    return _ordered(session, caller(), path, original(path), "os.listdir", lambda name: name)
 
 
 class _Scan:
@@ -81,7 +83,7 @@ def _scandir(session: Session, original: Any, path: Any = ".") -> Any:
         return original(path)
     with original(path) as entries:
         found = list(entries)
-    return _Scan(_ordered(session, who if call else None, found, call, lambda entry: entry.name))
+    return _Scan(_ordered(session, who if call else None, path, found, call, lambda entry: entry.name))
 
 
 class FileListing(Source):

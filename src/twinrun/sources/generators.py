@@ -1,34 +1,43 @@
-"""Random generators that are made without a seed: `random.Random()`, `np.random.default_rng()`, `RandomState()`.
-`random.Random` is watched together with Python's global stream, whose class it is."""
+"""Random generators that are made without a seed: `random.Random()`, `np.random.default_rng()`, `RandomState()`, and
+those that libraries make for themselves, such as the environments of gymnasium. `random.Random` is watched together with
+Python's global stream, whose class it is."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from twinrun.protocol import Point, Weight, replacement
+from twinrun.knowledge.library_seeds import seedless
+from twinrun.protocol import Event, Evidence, Point, Source, Suspect, Weight, differs, one, replacement
+from twinrun.protocol.evidence import in_library, is_direct
+from twinrun.sources import gym_environments
 from twinrun.sources.entropy import stretched
-from twinrun.sources.fresh_values import FreshValues
-from twinrun.twin.callers import Caller, caller, unseen
+from twinrun.sources.library_generators import LIBRARY_GENERATORS, NAME, OF_NUMPY, pinned_seed
+from twinrun.sources.stream import LIBRARY, drawn, library, seeds_to_write
+from twinrun.twin.callers import Caller, caller, own, unseen
 from twinrun.twin.session import Session
 
-NAME = "generators"
 _made = threading.local()  # `by`: the line that was last recorded as making a NumPy generator, in this thread
 
 
 @replacement
 def _randbits(session: Session, original: Callable[[int], int], k: int) -> int:
     """NumPy's own copy of `secrets.randbits`, by which every generator without a seed takes its entropy."""
-    who = caller()
+    who = caller(passes=gym_environments.is_inside)
+    if getattr(own, "looking", False) or gym_environments.is_worker(who):
+        return original(k)
     number = session.log.frozen(NAME, "make", who)
+    pinned = pinned_seed(session, who, below=1 << k)
     if number is not None:
         value = int.from_bytes(stretched(number, (k + 7) // 8), "little") >> (-k % 8)
+    elif pinned is not None:
+        value = pinned
     else:
         with unseen():
             value = original(k)
     # A library's own generator counts too, unless it is made while the library is imported.
     if who is not None and who.via != "importlib":
-        session.log.record(NAME, "make", who, "a NumPy generator", str(value).encode())
+        session.log.record(NAME, "make", who, OF_NUMPY, str(value).encode())
         _made.by = who
     return value
 
@@ -42,18 +51,60 @@ def seeded_after_all(session: Session) -> None:
         session.log.retract(NAME, "make", made)
 
 
-class Generators(FreshValues):
+class Generators(Source):
     name = NAME
     codes = ("TW103",)
     actions = ("make",)
-    messages = (("make", "a random generator is made without a seed"),)
+    makes_seeds = True
     weight = Weight(init=8, batch=9, later=7)
     points = (
         Point(
             "numpy.random.bit_generator:randbits",
             _randbits,
             "NumPy generators made without a seed",
+            ("cause", "pin"),
             tested_on="NumPy 1.26 to 2.4",
             after="numpy.random",
         ),
+        *gym_environments.POINTS,
     )
+    controls = (LIBRARY_GENERATORS,)
+
+    def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
+        """Grouped by what the fix would be."""
+        groups: dict[str, list[Event]] = {}
+        for pair in evidence.of(self.name, "make"):
+            event = one(pair)
+            if differs(pair) and (is_direct(event) or in_library(event)):
+                groups.setdefault("" if is_direct(event) else _fix(event), []).append(event)
+        for fix, events in groups.items():
+            first = events[0]
+            known = seedless(first.via, first.entry)
+            yield self.suspect(
+                events,
+                _message(first) + _more(events),
+                weight=self.weight.plus(0 if known or not fix else LIBRARY),
+                notes=tuple(f"{drawn(event)} is made at {event.place}" for event in events[:4]),
+                experiment=f"with {drawn(first)} frozen there",
+                in_words=seeds_to_write(events),
+                narrows=True,
+            )
+
+
+def _fix(event: Event) -> str:
+    known = seedless(event.via, event.entry)
+    return known.write if known is not None else f"{event.via} {event.entry}"
+
+
+def _message(event: Event) -> str:
+    known = seedless(event.via, event.entry)
+    if known is not None:
+        return known.problem
+    if is_direct(event):
+        return f"a random generator is made without a seed: {event.call}"
+    return f"{library(event)} makes a random generator without a seed"
+
+
+def _more(events: list[Event]) -> str:
+    others = len(events) - 1
+    return f" (and at {others} more place{'s' if others > 1 else ''})" if others else ""

@@ -8,7 +8,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -31,6 +31,8 @@ _MARGIN = 2_000_000_000  # ns: twins do not start at the same moment
 _NOT_DATA = (".py", ".pyc", ".so")
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/share/", "/usr/lib/")
 _PATH_LIBRARIES = ("", "genericpath", "posixpath", "pathlib", "os")
+_MAKERS = ("makedirs",)  # look only for what they are about to make
+_NOT_LISTED = ("__pycache__",)
 _MISSING = b""
 _NOT_A_FILE = (-1, -1)
 _stat = os.stat
@@ -45,14 +47,18 @@ class _Read:
     digest: bytes
     mark: Mark | None  # None: there was none
     fresh: bool  # written since this program started, by itself or by another
+    own: bool  # in a folder where nobody else writes
 
 
 class InputsRead:
     """Follows the files that are read. Whatever goes wrong here must not keep the program from reading."""
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, own_folders: tuple[str, ...] = ()) -> None:
         self._log = log
-        self._started = time.time_ns() - _MARGIN
+        self._own_folders = tuple(folder + os.sep for folder in own_folders)
+        self._started = time.time_ns()
+        self._appended: set[str] = set()
+        self._listed: dict[str, set[str]] = {}
         self._read: dict[str, _Read] = {}
         self._recorded: set[tuple[str, Mark | None]] = set()
         self._bytes = 0
@@ -67,6 +73,17 @@ class InputsRead:
             if name and "://" not in name and not _is_no_input(name):
                 self._record(str(Path(name).absolute()), who)
 
+    def record_append(self, path: str) -> None:
+        """The program adds to this file: what it reads there afterwards may hold what its last run wrote."""
+        with contextlib.suppress(Exception):
+            self._appended.add(str(Path(path).absolute()))
+
+    def record_listing(self, path: Any, names: Iterable[str]) -> None:
+        """The program's own line lists this folder."""
+        with contextlib.suppress(Exception):
+            if isinstance(path, (str, os.PathLike)) and not _is_no_input(name := os.fspath(path)):
+                self._listed.setdefault(str(Path(name).absolute()), {*names, *_NOT_LISTED})
+
     def _record(self, path: str, who: Caller) -> None:
         mark, fresh = self._look(path)
         if mark == _NOT_A_FILE or (path, mark) in self._recorded:
@@ -76,7 +93,7 @@ class InputsRead:
                 return
             self._recorded.add((path, mark))
             digest = self._digest(path, mark)
-            self._read.setdefault(path, _Read(digest, mark, fresh))
+            self._read.setdefault(path, _Read(digest, mark, fresh, self._is_own(path)))
         self._log.record(NAME, "read", who, path, digest, subject=path)
 
     def _look(self, path: str) -> tuple[Mark | None, bool]:
@@ -86,7 +103,11 @@ class InputsRead:
             return None, False
         if not stat.S_ISREG(found.st_mode):
             return _NOT_A_FILE, False
-        return (found.st_size, found.st_mtime_ns), found.st_ctime_ns > self._started
+        since = self._started - (0 if self._is_own(path) else _MARGIN)
+        return (found.st_size, found.st_mtime_ns), found.st_ctime_ns > since
+
+    def _is_own(self, path: str) -> bool:
+        return path.startswith(self._own_folders)
 
     def _digest(self, path: str, mark: Mark | None) -> bytes:
         if mark is None:
@@ -103,17 +124,28 @@ class InputsRead:
     def report(self) -> Inputs:
         return Inputs(
             paths=list(self._read),
-            changed=[path for path, read in self._read.items() if self._has_changed(path, read)],
+            changed=[path for path, read in self._read.items() if self._has_changed(path, read)]
+            + [folder for folder, names in self._listed.items() if names != _names_in(folder)],
             fresh=[path for path, read in self._read.items() if read.fresh],
         )
 
     def _has_changed(self, path: str, read: _Read) -> bool:
+        if (
+            read.own and read.fresh
+        ):  # what the program wrote before it read it is no input, unless it added to one
+            return path in self._appended
         mark, _ = self._look(path)
         if mark == read.mark:
             return False
         if mark is None or read.mark is None or mark == _NOT_A_FILE:
             return True
         return self._digest(path, mark) != read.digest
+
+
+def _names_in(folder: str) -> set[str]:
+    with unseen(), contextlib.suppress(OSError):
+        return {*os.listdir(folder), *_NOT_LISTED}  # noqa: PTH208
+    return set()
 
 
 def _is_no_input(name: str) -> bool:
@@ -127,8 +159,12 @@ def _see_opened(inputs: InputsRead) -> None:
         if event != "open" or getattr(own, "looking", False):
             return
         path = os.fsdecode(args[0]) if isinstance(args[0], bytes) else args[0]
-        mode = args[1]
-        if not isinstance(path, str) or not isinstance(mode, str) or "r" not in mode:
+        mode, flags = args[1:]
+        if not isinstance(path, str):
+            return
+        if isinstance(flags, int) and flags & os.O_APPEND:
+            inputs.record_append(path)
+        if not isinstance(mode, str) or "r" not in mode:
             return
         if path.endswith(_NOT_DATA) or path.startswith(_SYSTEM):  # at once: imports open thousands of them
             return
@@ -156,7 +192,7 @@ def _stat_path(session: Session, original: Any, path: Any, *args: Any, **kwargs:
     except FileNotFoundError:
         if isinstance(path, (str, bytes, os.PathLike)) and session.inputs is not None:
             who = caller()
-            if who is not None and who.via in _PATH_LIBRARIES:
+            if who is not None and who.via in _PATH_LIBRARIES and who.entry not in _MAKERS:
                 session.inputs.record_read(path, who)
         raise
 
@@ -173,7 +209,7 @@ class InputFiles(Source):
     codes = ("TW304",)
     actions = ("read",)
     weight = Weight(init=6, batch=10, later=9)
-    copies_folder = True
+    files = True
     points = (
         # When the program has made one by its end, its next run finds it.
         Point("os:stat", _stat_path, "files that the program looks for and does not find"),
@@ -181,7 +217,7 @@ class InputFiles(Source):
     )
 
     def start(self, session: Session) -> None:
-        inputs = InputsRead(session.log)
+        inputs = InputsRead(session.log, session.spec.own_folders if session.spec is not None else ())
         session.inputs = inputs
         _see_opened(inputs)
 

@@ -80,6 +80,9 @@ class Names(FreshValues):
         Point("uuid:uuid1", _uuid1, "uuid1, which holds the time and the machine"),
     )
 
+    def is_shown(self, event: Event) -> bool:
+        return True
+
     def is_sequential(self, event: Event) -> bool:
         """A temporary name is free for one run at a time."""
         return event.call.startswith("tempfile.")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import sys
+from types import FrameType
 from typing import Any
 
 from twinrun.protocol import Control, PinRequest, Point, Reading, Undo, Weight, Wrap, derive, replacement
 from twinrun.protocol.registry import frameworks
+from twinrun.sources.library_generators import NAME as GENERATORS
+from twinrun.sources.library_generators import OF_PYTHON, pinned_seed
 from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource
-from twinrun.twin.callers import blamed_caller, caller
+from twinrun.twin.callers import Caller, blamed_caller, caller
 from twinrun.twin.event_log import as_bytes
 from twinrun.twin.session import Session
 
@@ -58,11 +61,25 @@ def _seed(session: Session, original: Any, self: random.Random, a: Any = None, v
     who = caller()
     if self is _stream:
         record_seeding(session, NAME, "random.seed", who, a, set_seed, state)
-    elif a is None and type(self) is random.Random and who is not None and who.via in ("", "random"):
-        original(self, session.log.frozen("generators", "make", who))
-        session.log.record("generators", "make", who, "random.Random", state())
+    elif a is None and type(self) is random.Random and who is not None and not _is_harmless(who):
+        number = session.log.frozen(GENERATORS, "make", who)
+        original(self, number if number is not None else pinned_seed(session, who))
+        session.log.record(GENERATORS, "make", who, OF_PYTHON, state())
     else:
         set_seed(a)
+
+
+def _is_harmless(who: Caller) -> bool:
+    """Made by a framework, whose streams are watched by sources of their own, or to name temporary files."""
+    if any(who.via == framework.module for framework in frameworks()) or who.via == "importlib":
+        return True
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "twinrun",
+        "random",
+    ):
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") == "tempfile"
 
 
 @replacement

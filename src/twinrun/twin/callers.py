@@ -129,9 +129,10 @@ def user_site(skip: int = 1) -> tuple[str, int] | None:
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
-def caller(skip: int = 2) -> Caller | None:
+def caller(skip: int = 2, passes: Callable[[FrameType, str], bool] | None = None) -> Caller | None:
     """The user's line that led here, `skip` frames up at the nearest. None when no frame of the user's is on this
-    stack."""
+    stack. `passes` tells which frames of the user's only act for the library that they are given with: the line that
+    called them is taken instead."""
     if getattr(own, "looking", False):
         return None
     frame: FrameType | None = sys._getframe(skip)
@@ -140,8 +141,10 @@ def caller(skip: int = 2) -> Caller | None:
         code = frame.f_code
         file = code.co_filename
         if is_users(file):
-            return Caller(file, frame.f_lineno, code.co_name, via, _outer_context(frame), near, entry)
-        if conventions.is_generated(file):
+            if passes is None or not passes(frame, via):
+                return Caller(file, frame.f_lineno, code.co_name, via, _outer_context(frame), near, entry)
+            entry = code.co_name
+        elif conventions.is_generated(file):
             found = _original_line(frame)
             if found is not None:
                 return Caller(*found, via, "graph", near, entry)

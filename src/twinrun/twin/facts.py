@@ -3,13 +3,17 @@ nothing."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from twinrun.protocol import ControlState, Facts
 from twinrun.protocol.facts import Inputs
+from twinrun.twin.no_step import why_no_step
 
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
+
+_process_id = os.getpid  # before a source replaces it
 
 
 def gather(recorder: Recorder) -> Facts:
@@ -23,6 +27,7 @@ def gather(recorder: Recorder) -> Facts:
     controls, error = _controls()
     return Facts(
         step=recorder.step,
+        process=_process_id(),
         events=events,
         inputs=inputs,
         environment=_environment(inputs.paths),
@@ -32,6 +37,7 @@ def gather(recorder: Recorder) -> Facts:
         datasets=session.audited() if session.audited is not None else None,
         notes=list(dict.fromkeys(session.notes)),
         failure=recorder.failure,
+        no_step=None if recorder.observed else why_no_step(recorder),
     )
 
 

@@ -21,10 +21,9 @@ from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure
 from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
-from twinrun.protocol.registry import frameworks, sources
 from twinrun.protocol.spec import Spec
-from twinrun.recording.frame import EVIDENCE, MOST_LAYOUTS, PHASES, Frame, Layout, pack
-from twinrun.recording.manifest import Manifest
+from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
+from twinrun.recording.manifest import Manifest, Status
 from twinrun.recording.store import Writer
 from twinrun.recording.values import values_file
 from twinrun.twin.callers import unseen
@@ -65,6 +64,7 @@ class Recorder:
         self.session = session
         self.family = family
         self.frames = 0
+        self.observed = False  # a frame shows something trained, evaluated or probed
         self.alive = True
         self.trace: Callable[[], Trace] | None = None  # the ops that ran, where they are traced
         self.omitted: Callable[[str], Any] = lambda name: None  # a weight that no frame reports at present
@@ -80,7 +80,7 @@ class Recorder:
         self._last: list[Block] = []  # of the frame at which the twin stands
         self._owed = False
         self._layouts: dict[tuple[tuple[str, tuple[str, ...]], ...], Layout] = {}
-        self._status = "ended"
+        self._status: Status = "ended"
         self._clock = time.perf_counter()
         if not self.is_child:
             self._open()
@@ -127,10 +127,10 @@ class Recorder:
             self.wait_for_parent()
             blocks = sorted(self._blocks, key=lambda block: _RANK[block.phase])
             self._blocks = []
-            if self.is_child and self.frames == 0 and _only_stood_by(blocks):
-                return
             now = time.perf_counter()
             frame = self._frame(blocks, span, now - self._clock)
+            if self.is_child and not self.observed and frame.is_end and not frame.is_observation:
+                return  # it has weights, inherited or loaded, and has done nothing with them
             self._clock = now
             try:
                 (self._writer or self._open()).write(frame)
@@ -145,6 +145,7 @@ class Recorder:
                 self.trouble(problem)
                 return
             self.frames += 1
+            self.observed = self.observed or frame.is_observation
             if self.frames == 1 and self.spec.stressed:
                 from twinrun.twin.stress import start_stress
 
@@ -268,15 +269,15 @@ class Recorder:
             ):  # stopped twins end at their last step; failed ones have no final state
                 for handler in self.at_finish:
                     handler()
-                if self.frames == 0 and not self._blocks and not self.is_child:
-                    self._add_draws()
                 self.emit(0)
+            if not self.alive:  # the last frame could not be written: this is not a whole recording
+                return
             self.wait_for_parent()
             facts = self.facts()
             if self._writer is not None:
-                self._writer.close()
                 manifest = msgspec.structs.replace(
                     self._manifest,
+                    seal=self._writer.close(),
                     status=self._status,
                     ended=time.time(),
                     notes=tuple(facts.notes),
@@ -288,20 +289,6 @@ class Recorder:
         except Exception as problem:
             self.trouble(problem)
         self.stop()
-
-    def _add_draws(self) -> None:
-        """Nothing else was seen of this program: then what it drew at random is compared, by its own lines or by a
-        framework for them."""
-        compared = {(source.name, action) for source in sources() for action in source.compared}
-        by_program = {"", *(framework.module for framework in frameworks())}
-        drawn = [
-            event
-            for event in self.session.log.events()
-            if (event.source, event.action) in compared and event.size and event.via in by_program
-        ]
-        if drawn:
-            names = tuple(f"{event.call} at line {event.line}" for event in drawn)
-            self.add(Block("probe", names, [int(event.digest, 16) for event in drawn]))
 
     def facts(self) -> Facts:
         """What this process knows of itself: environment, controls as read back, events, notes."""
@@ -336,7 +323,7 @@ class Recorder:
         self._channel, self._writer = Mailbox(self.family), None
         self.spec = child_spec(self.spec)
         self.lock = threading.RLock()  # another thread may have held the old one
-        self.frames = self.step = 0
+        self.frames, self.step, self.observed = 0, 0, False
         self._blocks, self._last, self._owed, self._status, self.failure = [], [], False, "ended", None
         self.session.log.forget()
         for forget in self.after_fork:
@@ -347,12 +334,6 @@ def child_spec(spec: Spec) -> Spec:
     """A child waits for nobody: it is compared when everything has ended, by what it has written down."""
     keep = spec.keep_values or spec.keep_child_values
     return msgspec.structs.replace(spec, lockstep=False, detail=True, keep_values=keep, tracing="")
-
-
-def _only_stood_by(blocks: list[Block]) -> bool:
-    """The end of a process that has weights, inherited or loaded, and data, and trained nothing."""
-    phases = {block.phase for block in blocks} - EVIDENCE
-    return "final" in phases and phases <= {"final", "init", "batch"}
 
 
 def describe(problem: BaseException | str) -> Trouble:

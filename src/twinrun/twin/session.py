@@ -3,7 +3,7 @@ A process that is only pinned from inside has a session without a recorder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from twinrun.errors import MissingPoint
@@ -22,6 +22,7 @@ class InputsReport(Protocol):
     """What a source of input files knows at the end."""
 
     def record_read(self, path: Any, who: Any) -> None: ...
+    def record_listing(self, path: Any, names: Iterable[str]) -> None: ...
     def report(self) -> Inputs: ...
 
 

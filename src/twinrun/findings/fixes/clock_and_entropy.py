@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from twinrun.findings.fixes import edit
-from twinrun.findings.fixes.edit import SEED, Changes, Draft, argument
+from twinrun.findings.fixes.edit import Changes, Draft, argument
 from twinrun.findings.fixes.imports import imported
 from twinrun.findings.fixes.module import Module, Statement, only_statement
 from twinrun.knowledge.functions import Kind
@@ -18,7 +18,7 @@ def constant(module: Module, line: int) -> Draft:
     statement = module.statement_at(line)
     seeds = _seeds(module, statement, line) if statement is not None else ()
     seed = next((each for each in seeds if _from_outside(module, each)), None)
-    changes = (edit.replace(seed, str(SEED)),) if seed is not None else _system_random(module, line)
+    changes = (edit.replace(seed, module.seed(seed)),) if seed is not None else _system_random(module, line)
     return Draft(changes, "use a fixed seed, or an argument of the program", safe=True)
 
 
@@ -46,7 +46,7 @@ def _system_random(module: Module, line: int) -> Changes:
     for call in module.calls_at(line):
         if module.name(call) in ("random.SystemRandom", "secrets.SystemRandom") and not call.args:
             name, changes = imported(module, "random")
-            return (*changes, edit.replace(call, f"{name}.Random({SEED})"))
+            return (*changes, edit.replace(call, f"{name}.Random({module.seed(call)})"))
     return ()
 
 

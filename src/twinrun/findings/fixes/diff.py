@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import subprocess
+from collections.abc import Iterable, Mapping
 from difflib import unified_diff
 from pathlib import Path
 
@@ -24,6 +25,37 @@ def as_diff(fixes: Iterable[Fix], *, root: str | os.PathLike[str] | None = None)
         source = its_fixes[0].source
         parts.append(file_diff(_path_in(file, root), source, combined(source, its_fixes)))
     return "".join(parts)
+
+
+def as_patch(changed: Mapping[str, tuple[bytes, bytes]]) -> bytes:
+    """One patch of files as they were and as they are to be, byte for byte, whatever their encodings."""
+    root = patch_root(changed)
+    parts = []
+    for file, (before, after) in changed.items():
+        # A byte is a character of latin-1: nothing is lost, and lines end where diff ends them.
+        path = _path_in(file, root).encode(errors="surrogateescape").decode("latin-1")
+        parts.append(file_diff(path, before.decode("latin-1"), after.decode("latin-1")))
+    return "".join(parts).encode("latin-1")
+
+
+def patch_root(files: Iterable[str]) -> Path:
+    """Where a patch of these files is applied: the current folder, or the top of its git tree where that holds them all
+    and the folder does not, or else the root of the file system."""
+    for folder in (Path.cwd(), git_top(Path.cwd())):
+        if folder is not None and all(_is_below(file, folder) for file in files):
+            return folder
+    return Path(Path.cwd().anchor)
+
+
+def git_top(folder: Path) -> Path | None:
+    """The top folder of the git tree that holds this folder."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--show-toplevel"], cwd=folder, capture_output=True, check=False
+        )
+    except OSError:  # no git
+        return None
+    return Path(os.fsdecode(done.stdout).rstrip("\n")) if done.returncode == 0 else None
 
 
 def file_diff(path: str, before: str, after: str) -> str:
@@ -48,6 +80,10 @@ def _path_in(file: str, root: str | os.PathLike[str] | None) -> str:
         absolute = Path(file).resolve()
         path = absolute.relative_to(absolute.anchor)
     return path.as_posix()
+
+
+def _is_below(file: str, folder: Path) -> bool:
+    return not os.path.relpath(file, folder).startswith(os.pardir)
 
 
 def _quoted(name: str) -> str:

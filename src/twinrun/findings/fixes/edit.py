@@ -13,8 +13,6 @@ from libcst.helpers import parse_template_expression
 from twinrun.findings.fixes.module import Block, Function, Module, Unsure, require
 from twinrun.knowledge.functions import Argument
 
-SEED = 42  # the seed that fixes write where the program has none
-
 
 @dataclass(frozen=True)
 class Change:
@@ -118,14 +116,28 @@ def unpacks(call: cst.Call) -> bool:
     return any(arg.star for arg in call.args)
 
 
-def seed_argument(call: cst.Call, where: Argument, seed: int = SEED) -> Changes:
+def seed_argument(module: Module, call: cst.Call, where: Argument, plus: int = 0) -> Changes:
     """Give a call a seed where it has none: in place of None, or as one more argument."""
     given = argument(call, where.name, where.position)
     if unpacks(call) or (given is not None and not is_name(given, "None")):
         return ()
     if given is not None:
-        return (replace(given, str(seed)),)
-    return (add_argument(call, f"{where.name}={seed}"),)
+        return (replace(given, module.seed(call, plus)),)
+    return (add_argument(call, f"{where.name}={module.seed(call, plus)}"),)
+
+
+def remove_argument(call: cst.Call, arg: cst.Arg) -> Change:
+    """A call without one of its arguments."""
+
+    def make(updated: cst.Call) -> cst.Call:
+        at = call.args.index(arg)
+        kept = [*updated.args[:at], *updated.args[at + 1 :]]
+        if kept and at == len(kept):  # the last one goes, and what follows it stays
+            last = updated.args[at]
+            kept[-1] = kept[-1].with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+        return updated.with_changes(args=kept)
+
+    return Change(call, make)
 
 
 def add_argument(call: cst.Call, code: str) -> Change:

@@ -13,7 +13,7 @@ from libcst.helpers import parse_template_expression
 from libcst.metadata import Assignment
 
 from twinrun.findings.fixes import edit
-from twinrun.findings.fixes.edit import SEED, Change, Changes, argument, is_name
+from twinrun.findings.fixes.edit import Change, Changes, argument, is_name
 from twinrun.findings.fixes.module import Function, Module, called_name, require, sure
 
 
@@ -52,7 +52,7 @@ def seeds_passed_in(module: Module, mapped: Mapped, seed: str) -> Changes:
     require(not module.in_loop(call) and module.function(call) is module.function(statement))
     require(len(plain) > 1 or not _elements_are_one_tuples(module, call))
     seeds = module.free("seeds", "element_seeds")
-    arguments = f"seed={SEED + mapped.number}, rerandomize_each_iteration=True"
+    arguments = f"seed={module.seed(statement, mapped.number)}, rerandomize_each_iteration=True"
     made = edit.lines_before(module, statement, f"{seeds} = {dataset}.random({arguments})")
     zipped = _zipped(module, call, f"{dataset}.zip", seeds)
     return (*made, zipped, *_passed(module, mapped, plain, seed))

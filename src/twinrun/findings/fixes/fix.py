@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 
+SEED = 42  # the seed that fixes write where the program has none
+
 
 @dataclass(frozen=True)
 class Fix:
@@ -21,12 +23,13 @@ class Fix:
     safe: bool
     source: str = field(repr=False)
     fixed: str = field(repr=False)
+    seeds: int = 0  # how often a seed is written in it
 
     @cached_property
     def hunks(self) -> tuple[tuple[str, str], ...]:
         """Neighbouring lines that change, and what takes their place; where lines are only added, the first is
         empty."""
-        edits = _changed(_lines(self.source), _lines(self.fixed))
+        edits = _changed(lines_of(self.source), lines_of(self.fixed))
         return tuple((self.source[e.start : e.end].strip("\r\n"), e.text.strip("\r\n")) for e in edits)
 
     @property
@@ -81,7 +84,7 @@ def combined(source: str, fixes: Iterable[Fix]) -> str:
 
 def edits_between(before: str, after: str) -> Iterator[Edit]:
     """Edits that turn one text into the other: whole lines where lines are added or go, words within others."""
-    for edit in _changed(_lines(before), _lines(after)):
+    for edit in _changed(lines_of(before), lines_of(after)):
         if edit.start == edit.end or not edit.text:
             yield edit
             continue
@@ -131,7 +134,7 @@ def _overlap(first: Edit, second: Edit) -> bool:
     return first.start < second.end and second.start < first.end
 
 
-def _lines(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     """Lines as Python counts them (str.splitlines counts more), each with its ending."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
 

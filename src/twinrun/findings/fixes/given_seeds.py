@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import libcst as cst
 
 from twinrun.findings.fixes import edit
-from twinrun.findings.fixes.edit import SEED, Change, Changes, Draft, argument, is_name, unpacks
-from twinrun.findings.fixes.module import Module, require
+from twinrun.findings.fixes.edit import Change, Changes, Draft, argument, is_name, unpacks
+from twinrun.findings.fixes.module import Module, called_name, require
 from twinrun.findings.fixes.seeding import KERAS
 from twinrun.knowledge.functions import Argument, Kind, Switch, known_method
 
 _UNSEEDED = "tensorflow.random.Generator.from_non_deterministic_state"
 _OVER = "numpy.random.Generator"  # made of a bit generator, and takes no seed
-# Functions that run once in a program, as far as their name can tell.
-_ONCE = {"main", "__init__"}
+# What libraries make with a generator of its own, and the argument that seeds it.
+_LIBRARY_SEEDS = {
+    "albumentations.Compose": "seed",
+    "albumentations.ReplayCompose": "seed",
+    "scipy.stats.qmc.": "rng",
+}
 _NOT_DATASETS = ("random", "numpy.random", "tensorflow.random", "keras.random", "sklearn")
 
 
@@ -36,7 +41,7 @@ def layer(module: Module, line: int) -> Draft:
     changes: Changes = ()
     for number, (call, seed) in enumerate(calls):
         if module.name_line(call) == line:
-            changes += edit.seed_argument(call, seed, SEED + number)
+            changes += edit.seed_argument(module, call, seed, number)
     note = "give the layer a seed; or call keras.utils.set_random_seed in the program before it is built"
     return Draft(changes, note, safe=False)
 
@@ -45,6 +50,41 @@ def shuffle(module: Module, line: int) -> Draft:
     """Give every unseeded shuffle of this line a seed."""
     found = _found(module, line, _seeded_shuffle)
     return Draft(sum(found.values(), ()), "give the shuffle a seed", safe=True)
+
+
+def library(module: Module, line: int) -> Draft:
+    """Give calls of scikit-learn, pandas and SciPy their `random_state`, where the object is made that draws."""
+    found = _found(module, line, _with_state)
+    if not found:  # model.fit(x): the state is given to the model
+        owners = [call.func.value for call in module.calls_at(line) if isinstance(call.func, cst.Attribute)]
+        makers = [
+            made for owner in owners for made in module.assigned_to(owner) if isinstance(made, cst.Call)
+        ]
+        found = {call: changes for call in makers if (changes := _with_state(module, call))}
+    return Draft(sum(found.values(), ()), "give the call a random_state", safe=True)
+
+
+def _with_state(module: Module, call: cst.Call) -> Changes:
+    name = module.name(call) or ""
+    known = module.known(call)
+    state = Argument(None, "random_state")
+    if known is not None and known.seed == state:
+        return edit.seed_argument(module, call, state)
+    is_class = name.startswith("sklearn.") and name.rpartition(".")[2][:1].isupper()
+    is_draw = not name and isinstance(call.func, cst.Attribute) and called_name(call) in ("sample", "rvs")
+    return edit.seed_argument(module, call, state) if is_class or is_draw else ()
+
+
+def made_with_seed(module: Module, line: int) -> Draft:
+    """Give what a library makes at this line its seed: albumentations and SciPy's samplers."""
+    found = _found(module, line, _library_seed)
+    return Draft(sum(found.values(), ()), "give it a seed", safe=True)
+
+
+def _library_seed(module: Module, call: cst.Call) -> Changes:
+    name = module.name(call) or ""
+    argument_name = next((arg for prefix, arg in _LIBRARY_SEEDS.items() if name.startswith(prefix)), None)
+    return () if argument_name is None else edit.seed_argument(module, call, Argument(None, argument_name))
 
 
 def _found(
@@ -60,15 +100,17 @@ def _seeded_generator(module: Module, call: cst.Call) -> Changes:
     if maker is None or maker.kind is not Kind.GENERATOR or unpacks(call):
         return ()
     if module.name(call) == _UNSEEDED:
-        return (Change(call, _from_seed),)
+        return (Change(call, partial(_from_seed, module.seed(call))),)
     if maker.seed is None:
         return ()
-    return edit.seed_argument(call, maker.seed) if call.args else (edit.add_argument(call, str(SEED)),)
+    if call.args:
+        return edit.seed_argument(module, call, maker.seed)
+    return (edit.add_argument(call, module.seed(call)),)
 
 
-def _from_seed(call: cst.Call) -> cst.Call:
+def _from_seed(seed: str, call: cst.Call) -> cst.Call:
     func = cst.ensure_type(call.func, cst.Attribute).with_changes(attr=cst.Name("from_seed"))
-    return call.with_changes(func=func, args=[cst.Arg(cst.Integer(str(SEED))), *call.args])
+    return call.with_changes(func=func, args=[cst.Arg(cst.parse_expression(seed)), *call.args])
 
 
 def _made_again(module: Module, call: cst.Call) -> str | None:
@@ -78,7 +120,7 @@ def _made_again(module: Module, call: cst.Call) -> str | None:
     function = module.function(call)
     if isinstance(function, cst.Lambda):
         return "it is made in a lambda"
-    if function is not None and function.name.value not in _ONCE:
+    if function is not None and not module.runs_once(function):
         return f"it is made at every call of {function.name.value}()"
     return None
 
@@ -98,7 +140,7 @@ def _seeded_shuffle(module: Module, call: cst.Call) -> Changes:
         shuffles = takes and not _is_generator(module, call.func.value)
     if found is None or found.kind is not Kind.SHUFFLE or found.seed is None or not shuffles:
         return ()
-    return edit.seed_argument(call, found.seed)
+    return edit.seed_argument(module, call, found.seed)
 
 
 def _is_on(call: cst.Call, switch: Switch) -> bool:

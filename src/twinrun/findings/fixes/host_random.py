@@ -13,7 +13,7 @@ from functools import partial
 import libcst as cst
 
 from twinrun.findings.fixes import edit
-from twinrun.findings.fixes.edit import SEED, Change, Changes, Draft, argument
+from twinrun.findings.fixes.edit import Change, Changes, Draft, argument
 from twinrun.findings.fixes.element_seeds import (
     Mapped,
     mapped_functions,
@@ -102,7 +102,9 @@ def in_generator(module: Module, line: int) -> Draft:
         if not isinstance(function, cst.FunctionDef):
             continue
         if module.spans(function, line) or module.statement(call) is module.statement_at(line):
-            lines, draws = _own_generators(module, function, {NUMPY: str(SEED), PYTHON: str(SEED)})
+            lines, draws = _own_generators(
+                module, function, dict.fromkeys((NUMPY, PYTHON), module.seed(function))
+            )
             blank = 2 if module.parent[function] is module.tree else 0
             made = edit.lines_before(module, function, *lines, blank=blank)
             return Draft(made + draws, "draw from a generator that nothing else draws from", safe=True)
@@ -122,9 +124,10 @@ def in_loader(module: Module, line: int) -> Draft:
     require(not more and "__slots__" not in used)
     epoch = next(name for name in ("epoch", "data_epoch", "epochs_served", "twin_epoch") if name not in used)
     # random.Random takes no tuple as its seed, and takes text.
-    as_text = f'f"{SEED} {{self.{epoch}}} {{{index}}}"'
+    seed = module.seed(loader)
+    as_text = f'f"{_in_text(seed)} {{self.{epoch}}} {{{index}}}"'
     lines, draws = _own_generators(
-        module, getter, {NUMPY: f"({SEED}, self.{epoch}, {index})", PYTHON: as_text}
+        module, getter, {NUMPY: f"({seed}, self.{epoch}, {index})", PYTHON: as_text}
     )
     made = edit.at_the_top(module, loader, f"{epoch} = 0") + edit.at_the_top(module, getter, *lines) + draws
     # Keras calls on_epoch_end when the workers have stopped, so nobody reads the epoch meanwhile.
@@ -135,6 +138,11 @@ def in_loader(module: Module, line: int) -> Draft:
         method = ("def on_epoch_end(self):", f"    self.{epoch} += 1")
         made += edit.lines_after(module, list(methods.values())[-1], *method, above=True)
     return Draft(made, "make a generator for each batch from a seed, the epoch and the index", safe=True)
+
+
+def _in_text(seed: str) -> str:
+    """A seed inside an f-string."""
+    return seed if seed.isdigit() else f"{{{seed}}}"
 
 
 def _loader(module: Module, line: int) -> cst.ClassDef:

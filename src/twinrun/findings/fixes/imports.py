@@ -17,19 +17,51 @@ _HARMLESS = ("os.", "sys.", "warnings.", "logging.", "pathlib.", "argparse.", "g
 
 
 def after_imports(
-    module: Module, needed: Statement, new_import: str | None, line: str, *, before_line: int
+    module: Module, needed: Statement | None, new_import: str | None, line: str, *, before_line: int
 ) -> Changes:
-    """Put a line after the imports, below `needed` and above `before_line`.
+    """Put a line after the imports, below `needed` and above `before_line`. `{seed}` in it stands for the seed.
 
     `new_import` is an import that the line needs and the module does not have.
     """
-    anchor = last_leading_import(module, module.tree.body, needed)
-    if module.last_line(anchor) >= before_line:
-        anchor = needed  # something is drawn between the imports
+    body = module.tree.body
+    anchor = last_leading_import(module, body, needed)
+    if module.last_line(anchor) >= before_line:  # something is drawn between the imports
+        anchor = needed or sure(_import_above(module, before_line))
     require(module.last_line(anchor) < before_line and module.parent[anchor] is module.tree)
     require(_imports(anchor) or isinstance(anchor, cst.BaseCompoundStatement))  # not import keras; x = f()
+    seed = str(module.seed_number)
+    above = True
+    if "{seed}" in line:
+        module.seeds_written += 1
+        constant = _constant_below(module, anchor, before_line)
+        if constant is not None and new_import is None:
+            seed, anchor = constant
+            above = False
+    line = line.replace("{seed}", seed)
     added = [line] if new_import is None else [new_import, "", line]
-    return edit.lines_after(module, anchor, *added, above=new_import is None, below=True)
+    return edit.lines_after(module, anchor, *added, above=above and new_import is None, below=above)
+
+
+def _import_above(module: Module, line: int) -> Any | None:
+    found = [node for node in module.tree.body if _imports(node) and module.last_line(node) < line]
+    return found[-1] if found else None
+
+
+def _constant_below(module: Module, anchor: Any, before_line: int) -> tuple[str, Any] | None:
+    """The module's constant for a seed, where nothing is drawn or built between the anchor and it."""
+    if module.seed_constant is None or module.last_line(module.seed_constant[1]) >= before_line:
+        return None
+    body: list[Any] = list(module.tree.body)
+    first, last = body.index(anchor), body.index(module.seed_constant[1])
+    return module.seed_constant if all(_inert(module, node) for node in body[first:last]) else None
+
+
+def with_seed_constant(module: Module) -> Changes:
+    """`SEED = 42` after the imports."""
+    name = module.free("SEED", "RANDOM_SEED")
+    anchor = last_leading_import(module, module.tree.body, None)
+    require(_imports(anchor))
+    return edit.lines_after(module, anchor, f"{name} = {module.seed_number}", above=True, below=True)
 
 
 def imported(module: Module, name: str) -> tuple[str, Changes]:

@@ -3,8 +3,9 @@
 # mypy: disable-error-code="type-abstract"
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, count
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -20,12 +21,14 @@ from libcst.metadata import (
     ScopeProvider,
 )
 
+from twinrun.findings.fixes.fix import SEED
 from twinrun.knowledge.functions import Kind, Known, canonical, known, root
 
 Function: TypeAlias = cst.FunctionDef | cst.Lambda
 Statement: TypeAlias = cst.SimpleStatementLine | cst.SimpleStatementSuite | cst.BaseCompoundStatement
 _STATEMENTS = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)
 Block: TypeAlias = cst.Module | cst.IndentedBlock
+_SEED_NAME = re.compile(r"_?(\w+_)?(seed|random_state)", re.IGNORECASE)
 LOOPS = (cst.For, cst.While, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 Node = TypeVar("Node", bound=cst.CSTNode)
 Value = TypeVar("Value")
@@ -64,7 +67,8 @@ class Spelling(NamedTuple):
 class Module:
     """A parsed source text. Raises libcst.ParserSyntaxError when it cannot be parsed."""
 
-    def __init__(self, source: str, *, is_program: bool | None = None) -> None:
+    def __init__(self, source: str, *, is_program: bool | None = None, seed: int | None = None) -> None:
+        """`seed` is the number to write; without one, that of the program's own seeds."""
         wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
         self.tree = wrapper.module
         self.parent = wrapper.resolve(ParentNodeProvider)
@@ -74,6 +78,8 @@ class Module:
         self._found: dict[type[cst.CSTNode], list[Any]] = {}
         self.imports = sorted(self._imports(), key=lambda each: self.first_line(each.statement))
         self.is_program = self._does_something() if is_program is None else is_program
+        self._seed = seed
+        self.seeds_written = 0
 
     # Places
 
@@ -130,6 +136,20 @@ class Module:
         found: Function | None = self.outer(node, cst.FunctionDef, cst.Lambda)
         return found
 
+    def runs_once(self, function: Function) -> bool:
+        """Whether a function runs once in a program: by its name, or because it is called at one place that does."""
+        if not isinstance(function, cst.FunctionDef):
+            return False
+        name = function.name.value
+        if name in ("main", "__init__"):
+            return True
+        uses = [node for node in self.find(cst.Name) if node.value == name and node is not function.name]
+        call = self.parent[uses[0]] if len(uses) == 1 and self.owner(function) is self.tree else None
+        if not isinstance(call, cst.Call) or self.in_loop(call) or self.inside(call, function):
+            return False
+        caller = self.function(call)
+        return caller is None or self.runs_once(caller)
+
     def in_loop(self, node: cst.CSTNode) -> bool:
         """Whether a node can run several times in one call of its function."""
         return isinstance(self.outer(node, *LOOPS, cst.FunctionDef, cst.Lambda, cst.ClassDef), LOOPS)
@@ -176,6 +196,57 @@ class Module:
             for node in self.find(cst.Assign)
             if any(target.target.deep_equals(use) for target in node.targets)
         ]
+
+    # The seed
+
+    @cached_property
+    def seed_constant(self) -> tuple[str, Any] | None:
+        """The module's own constant for a seed: its name, and the statement at its top level that sets it."""
+        for statement in self.tree.body:
+            small = only_statement(statement)
+            target = small.targets[0].target if isinstance(small, cst.Assign) else None
+            if not isinstance(target, cst.Name) or not _SEED_NAME.fullmatch(target.value):
+                continue
+            value = getattr(small, "value", None)
+            once = len(self.scope(target)[target.value]) == 1
+            if once and isinstance(value, cst.Integer) and value.evaluated_value < 2**32:
+                return target.value, statement
+        return None
+
+    @cached_property
+    def seed_number(self) -> int:
+        """That of the module's constant, or the one that was asked for, or that of its other seeds, or 42."""
+        if self.seed_constant is not None:
+            return int(cst.ensure_type(self.seed_constant[1].body[0].value, cst.Integer).evaluated_value)
+        if self._seed is not None:
+            return self._seed
+        for call in self.calls(Kind.SEED):
+            value = call.args[0].value if call.args else None
+            values = self.assigned_to(value) if isinstance(value, cst.Name) else []
+            value = values[-1] if values else value
+            if isinstance(value, cst.Integer) and value.evaluated_value < 2**32:
+                return value.evaluated_value
+        return SEED
+
+    def seed(self, user: cst.CSTNode, plus: int = 0) -> str:
+        """A seed as it is written where `user` stands: the module's constant where that is set above, or a number."""
+        self.seeds_written += 1
+        if self.seed_constant is not None:
+            name, statement = self.seed_constant
+            if self.last_line(statement) < self.first_line(user) and self._means(name, user):
+                return f"{name} + {plus}" if plus else name
+        return str(self.seed_number + plus)
+
+    def _means(self, name: str, user: cst.CSTNode) -> bool:
+        """Whether a name means at this place what it means at the top level."""
+        functions = [each for each in self.ancestors(user) if isinstance(each, cst.FunctionDef | cst.Lambda)]
+        inner = (
+            node.value for each in functions for node in self.find(cst.Name, each) if self._is_bound(node)
+        )
+        return name not in inner
+
+    def _is_bound(self, node: cst.Name) -> bool:
+        return isinstance(self.parent[node], cst.Param | cst.AssignTarget | cst.For | cst.NamedExpr)
 
     # Names
 
@@ -273,10 +344,10 @@ class Module:
 
 
 @lru_cache(maxsize=8)
-def parsed(source: str, is_program: bool | None) -> Module | None:
+def parsed(source: str, is_program: bool | None, seed: int | None = None) -> Module | None:
     """The module of a source text; None when it cannot be parsed."""
     try:
-        return Module(source, is_program=is_program)
+        return Module(source, is_program=is_program, seed=seed)
     except cst.ParserSyntaxError:
         return None
 

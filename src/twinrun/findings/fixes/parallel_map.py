@@ -68,6 +68,29 @@ def stateless(module: Module, line: int) -> Draft:
     raise Unsure
 
 
+def one_at_a_time(module: Module, line: int) -> Draft:
+    """Where no rewrite of the function is certain: the map runs its calls one after the other, and draws in order."""
+    calls = [each for each in module.find(cst.Call) if isinstance(each.func, cst.Attribute)]
+    maps = [call for call in calls if called_name(call) == "map" and _parallel(call)]
+    around = [each for each in mapped_functions(module) if module.spans(each.function, line)]
+    here = (
+        [call for call in maps if call in module.calls_at(line)]
+        or [call for call in maps if any(each.call is call for each in around)]
+        or maps
+    )
+    require(len(here) == 1)
+    note = "draw in order: the map runs one call at a time, which is slower"
+    return Draft((edit.remove_argument(here[0], sure(_parallel(here[0]))),), note, safe=False)
+
+
+def _parallel(call: cst.Call) -> cst.Arg | None:
+    by_position = [arg for arg in call.args if arg.keyword is None and not arg.star]
+    named = (
+        arg for arg in call.args if arg.keyword is not None and arg.keyword.value == "num_parallel_calls"
+    )
+    return next(named, by_position[1] if len(by_position) == 2 else None)
+
+
 def _rewritten(module: Module, mapped: Mapped) -> Changes:
     seed = seed_name(module)
     draws: list[Changes] = []

@@ -6,24 +6,30 @@ from twinrun.findings.catalogue import lookup
 from twinrun.findings.fixes.fix import Fix
 
 # What the program as a whole must do: fixed in the program's own file, wherever the finding is.
-_OF_THE_PROGRAM = {"TW101", "TW102", "TW104", "TW105"}
+OF_THE_PROGRAM = {"TW101", "TW102", "TW104", "TW105"}
 
 
 def propose(
-    code: str, file: str, line: int, source: str, *, program: tuple[str, str] | None = None
+    code: str,
+    file: str,
+    line: int,
+    source: str,
+    *,
+    program: tuple[str, str] | None = None,
+    seed: int | None = None,
 ) -> Fix | None:
     """A fix for the finding `code` at `file:line`, made from the user's own source; None when unsure.
 
     `source` is the file's text with its line endings as they are (`open(…, newline="")`). `program` is the
     name and text of the script that was started: a missing seed belongs there, not in a module it imports.
+    `seed` is the number to write where the source has none of its own.
     """
-    from twinrun.findings.fixes.fixers import first_fix  # libcst is slow to import
+    from twinrun.findings.fixes.fixers import first_fix, seeded_program  # libcst is slow to import
 
     known = lookup(code).code
-    if program is not None and known in _OF_THE_PROGRAM and program[0] != file:
-        name, text = program
-        found = first_fix(known, name, text.count("\n") + 1, text, is_program=True)
+    if program is not None and known in OF_THE_PROGRAM and program[0] != file:
+        found = seeded_program(known, program, (file, line, source), seed)
         if found is not None:
             return found
     is_program = True if program is not None and program[0] == file else None
-    return first_fix(known, file, line, source, is_program=is_program)
+    return first_fix(known, file, line, source, is_program=is_program, seed=seed)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
 import libcst as cst
 
 from twinrun.findings.fixes import edit
-from twinrun.findings.fixes.edit import SEED, Change, Draft, is_name
+from twinrun.findings.fixes.edit import Change, Draft, is_name
 from twinrun.findings.fixes.imports import IMPORTS, after_imports, last_leading_import
 from twinrun.findings.fixes.module import (
     Module,
@@ -26,6 +27,7 @@ from twinrun.findings.fixes.module import (
 )
 from twinrun.knowledge.functions import Kind, root
 
+Ways: TypeAlias = Sequence[tuple[str, str | None]]
 KERAS = "keras.utils.set_random_seed"
 # Ways to seed, the best first: the function, and the import that is needed where the module has no name for it.
 _KERAS_WAYS = (
@@ -37,6 +39,7 @@ _KERAS_WAYS = (
 )
 _NUMPY_WAYS = (("numpy.random.seed", None), ("np.random.seed", "import numpy as np"))
 _PYTHON_WAYS = (("random.seed", None), ("random.seed", "import random"))
+_TENSORFLOW = "tensorflow.random.set_seed"
 _V1 = "tensorflow.compat.v1"
 _SWITCHES = ("disable_eager_execution", "disable_v2_behavior")  # from there on, all is built into graphs
 
@@ -44,19 +47,25 @@ _SWITCHES = ("disable_eager_execution", "disable_v2_behavior")  # from there on,
 # -- missing ------------------------------------------------------------------------------------------
 
 
-def _missing(seeder: str, ways: Sequence[tuple[str, str | None]], module: Module, line: int) -> Draft:
-    """One seed call right after the imports, for what `seeder` seeds; for everything, where Keras is there."""
+def _missing(seeder: str, ways: Ways, module: Module, line: int, *, anyway: bool = False) -> Draft:
+    """One seed call right after the imports, for what `seeder` seeds; for everything, where Keras is there.
+
+    `anyway`: with an import of its own, in a program that leaves the work to modules of its own.
+    """
     present = {module.name(call) for call in module.calls(Kind.SEED)}
     # Where it is seeded already, the seed comes too late or is undone, and is not missing.
     require(module.is_program and not present & {KERAS, seeder})
     possible = ((spelling, way[1]) for way in ways if (spelling := _spelled(module, *way)))
-    (function, behind), new_import = sure(next(possible, None))
-    call = f"{function}({_seed_of(module)})"
+    new = [(Spelling(way[0], None), way[1]) for way in ways if way[1] and module.is_free(root(way[0]))]
+    # The last way is that of the stream itself; the first with an import, Keras'.
+    last = new[:1] if seeder in (KERAS, _TENSORFLOW) else new[-1:]
+    (function, behind), new_import = sure(next(chain(possible, last if anyway else ()), None))
     what = "everything" if function.endswith("set_random_seed") else "the stream"
     note = f"seed {what} once, right after the imports"
-    if module.function(behind) is not None:
-        return _in_function(module, line, behind, call, note)
-    return Draft(after_imports(module, behind, new_import, call, before_line=line), note, safe=True)
+    if behind is not None and module.function(behind) is not None:
+        return _in_function(module, line, behind, function, note)
+    changes = after_imports(module, behind, new_import, function + "({seed})", before_line=line)
+    return Draft(changes, note, safe=True)
 
 
 python_random = partial(_missing, "random.seed", (*_KERAS_WAYS, *_PYTHON_WAYS))
@@ -64,19 +73,20 @@ numpy_random = partial(_missing, "numpy.random.seed", (*_KERAS_WAYS, *_NUMPY_WAY
 keras_random = partial(_missing, KERAS, _KERAS_WAYS)
 
 
-def tensorflow_random(module: Module, line: int) -> Draft:
+def tensorflow_random(module: Module, line: int, *, anyway: bool = False) -> Draft:
     """Set TensorFlow's global seed, and with it Keras', Python's and NumPy's; in a graph, the graph's own."""
     block, switch = _graph_block(module, line), _graph_switch(module, line)
     if block is None and switch is None:
-        return _missing("tensorflow.random.set_seed", _KERAS_WAYS, module, line)
+        return _missing(_TENSORFLOW, _KERAS_WAYS, module, line, anyway=anyway)
     require(not any(_seeds_graph(module, call) for call in module.find(cst.Call)))
     if block is not None:
         function = sure(module.spelled(f"{_V1}.set_random_seed")).text
-        changes = edit.lines_before(module, block.body.body[0], f"{function}({_seed_of(module)})")
+        changes = edit.lines_before(module, block.body.body[0], f"{function}({module.seed(block)})")
     else:
         func = cst.ensure_type(sure(switch).func, cst.Attribute)
-        text = f"{module.code(func.value)}.set_random_seed({_seed_of(module)})"
-        changes = edit.lines_after(module, sure(module.statement(func)), text)
+        statement = sure(module.statement(func))
+        text = f"{module.code(func.value)}.set_random_seed({module.seed(statement)})"
+        changes = edit.lines_after(module, statement, text)
     note = "seed the graph before anything is built into it; no other seed reaches its ops"
     return Draft(changes, note, safe=True)
 
@@ -89,26 +99,18 @@ def _spelled(module: Module, function: str, new_import: str | None) -> Spelling 
     return Spelling(function, behind[0]) if behind and module.is_free(root(function)) else None
 
 
-def _in_function(module: Module, line: int, imported: Statement, call: str, note: str) -> Draft:
+def _in_function(module: Module, line: int, imported: Statement, seeder: str, note: str) -> Draft:
     """The library is imported inside a function: seed behind that import, when the finding is there too."""
     function = module.owner(imported)
     if not isinstance(function, cst.FunctionDef):
         raise Unsure
     anchor = last_leading_import(module, function.body.body, imported)
     require(module.last_line(anchor) < line <= module.last_line(function))
-    note = f"{note}; it is called each time {function.name.value}() is"
-    return Draft(edit.lines_after(module, anchor, call), note, safe=False)
-
-
-def _seed_of(module: Module) -> int:
-    """The number the program already seeds other streams with, or 42."""
-    for call in module.calls(Kind.SEED):
-        value = call.args[0].value if call.args else None
-        values = module.assigned_to(value) if isinstance(value, cst.Name) else []
-        value = values[-1] if values else value
-        if isinstance(value, cst.Integer) and value.evaluated_value < 2**32:
-            return value.evaluated_value
-    return SEED
+    once = function.name.value == "main"
+    if not once:
+        note = f"{note}; it is called each time {function.name.value}() is"
+    call = f"{seeder}({module.seed(function)})"
+    return Draft(edit.lines_after(module, anchor, call), note, safe=once)
 
 
 def _graph_switch(module: Module, line: int) -> cst.Call | None:

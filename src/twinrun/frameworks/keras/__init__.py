@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from twinrun.protocol.point import Point
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
 
+# `4/4 ━━━━ 0s 12ms/step - loss: 0.3`, `4/4 [====] - 0s 12ms/step`, `4/4 - 0s - 12ms/step`
+_PROGRESS = re.compile(r"\s*\d+/(\d+|Unknown)\s+(\S*[━=>.]\S*|-)\s.*\d(s|ms|us)\b")
 SHUFFLERS = ("split_dataset", "dataset_from_directory", "dataset_from_array")
 
 
@@ -32,3 +35,24 @@ class Keras(Framework):
             return self.points
         recorder.note(f"Keras runs on {backend}; only its TensorFlow backend is watched")
         return ()
+
+    def why_no_step(self, recorder: Recorder) -> str | None:
+        import keras
+
+        backend = keras.backend.backend()
+        if backend != "tensorflow":
+            return f"Keras ran on the {backend} backend, which Twinrun does not watch"
+        return why_fit_made_no_step(recorder)
+
+    def is_progress(self, line: str) -> bool:
+        """In the words of tf_keras too."""
+        return _PROGRESS.match(line) is not None
+
+
+def why_fit_made_no_step(recorder: Recorder) -> str | None:
+    from twinrun.frameworks.tensorflow.observer import observer_for
+
+    batches = observer_for(recorder).fit_batches
+    if batches is None:
+        return None
+    return "fit was called and saw no batch (0 rows?)" if batches == 0 else "fit updated no weight"

@@ -26,6 +26,8 @@ class TensorFlow(Framework):
     import_draws = 1
     packages = ("tensorflow",)
     describer = "twinrun.frameworks.tensorflow.describe"
+    file_patterns = ("*.index", "*.data-?????-of-?????", "*saved_model.pb", "*fingerprint.pb")
+    file_reader = "twinrun.frameworks.tensorflow.saved_files"
     prober = "twinrun.frameworks.tensorflow.numeric_fingerprint"
     resource_errors = (
         "NotFoundError", "AlreadyExistsError", "DataLossError", "FailedPreconditionError", "UnavailableError",
@@ -60,6 +62,9 @@ class TensorFlow(Framework):
                 return {"failures": [_why_not_audited(problem)]}
 
         session.audited = audited
+
+    def why_no_step(self, recorder: Recorder) -> str | None:
+        return "TensorFlow was imported and no variable was updated (a loop over plain tensors?)"
 
     def explain(self, problem: BaseException) -> Finding | None:
         from twinrun.frameworks.tensorflow.refusal import explain

@@ -21,7 +21,7 @@ from twinrun.protocol.evidence import Evidence
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.sources.seeding import apply_seed
-from twinrun.sources.stream import StreamSource
+from twinrun.sources.stream import StreamSource, by_shuffler
 from twinrun.twin.callers import blamed_caller, caller, conventions, is_users
 from twinrun.twin.session import current
 
@@ -202,7 +202,6 @@ class TfRandom(StreamSource):
     title = "TensorFlow"
     code = "TW104"
     actions = ("draw", "seed", "global-generator")
-    compared = ("draw", "stateless")
     weight = Weight(init=9, batch=8, later=9)
     controls = (_SEED, tf_generators.GLOBAL_GENERATOR)
     points = (
@@ -239,7 +238,9 @@ class TfRandom(StreamSource):
         return True
 
     def code_for(self, evidence: Evidence, event: Event) -> str:
-        return "TW105" if event.via == "tf_keras" else super().code_for(evidence, event)
+        if event.via == "tf_keras" and not by_shuffler(event):
+            return "TW105"
+        return super().code_for(evidence, event)
 
     def message(self, code: str, event: Event) -> str:
         return "a TensorFlow random op runs without a seed"

@@ -1,0 +1,133 @@
+"""What a file holds, by content and not by timestamp: the lines of a text, the members of an archive, the arrays of an
+HDF5 file, the records of an event file without their times."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from twinrun.comparison.shown import visible_lines
+
+Part = list[str] | str  # lines of a text, or a digest
+Contents = dict[str, Part]  # by the name of the part; "" for a file that has no parts
+
+_MOST_TEXT = 16 << 20
+_MOST_UNPACKED = 512 << 20
+_BLOCK = 1 << 20
+_DEEPEST = 3  # archives within archives
+
+
+def contents(path: Path) -> Contents:
+    """Raises OSError where it cannot be read."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(8)
+        file.seek(0)
+        if "tfevents" in path.name:
+            return {"": _event_records(file.read(_MOST_UNPACKED))}
+        if size > _MOST_UNPACKED or not _has_parts(start):
+            return (
+                {"": _text(file.read()) or _digest(file, size)}
+                if size <= _MOST_TEXT
+                else {"": _digest(file, size)}
+            )
+        return dict(_parts(file.read(), "", 0))
+
+
+def _has_parts(start: bytes) -> bool:
+    return start.startswith((b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"\x1f\x8b"))
+
+
+def _parts(data: bytes, name: str, depth: int) -> Iterator[tuple[str, Part]]:
+    """The parts of an archive, or the data as they are. Damaged archives are opaque."""
+    if depth < _DEEPEST and _has_parts(data[:8]):
+        try:
+            yield from list(_unpacked(data, name, depth))
+            return
+        except (
+            OSError,
+            EOFError,
+            ValueError,
+            KeyError,
+            zipfile.BadZipFile,
+            zlib.error,
+            ImportError,
+            RuntimeError,
+        ):
+            pass
+    text = _text(data) if len(data) <= _MOST_TEXT else None
+    yield name, xxhash.xxh3_128_hexdigest(data) if text is None else text
+
+
+def _unpacked(data: bytes, name: str, depth: int) -> Iterator[tuple[str, Part]]:
+    if data.startswith(b"\x1f\x8b"):
+        with gzip.open(io.BytesIO(data)) as packed:
+            yield from _parts(packed.read(_MOST_UNPACKED), name, depth + 1)
+    elif data.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for member in archive.infolist():
+                if member.file_size > _MOST_UNPACKED:
+                    raise ValueError(member.filename)
+                yield from _parts(archive.read(member), f"{name}/{member.filename}".lstrip("/"), depth + 1)
+    else:
+        yield from _datasets(data, name)
+
+
+def _datasets(data: bytes, name: str) -> Iterator[tuple[str, Part]]:
+    """The arrays and attributes of an HDF5 file."""
+    import h5py  # comes with Keras; without it, the file is compared byte by byte
+
+    found: list[tuple[str, Part]] = []
+
+    def visit(place: str, thing: Any) -> None:
+        where = f"{name}/{place}".lstrip("/")
+        if isinstance(thing, h5py.Dataset):
+            hasher = xxhash.xxh3_128(f"{thing.dtype}{thing.shape}".encode())
+            values = thing[()]
+            hasher.update(values.tobytes() if hasattr(values, "tobytes") else repr(values).encode())
+            found.append((where, hasher.hexdigest()))
+        for key, value in sorted(thing.attrs.items()):
+            found.append((f"{where}@{key}".lstrip("/"), str(value).splitlines()))
+
+    with h5py.File(io.BytesIO(data), "r") as file:
+        visit("", file)
+        file.visititems(visit)
+    yield from found
+
+
+def _text(data: bytes) -> list[str] | None:
+    """The lines of a text; None for what is not one."""
+    if b"\0" in data:
+        return None
+    try:
+        return visible_lines(data.decode())
+    except UnicodeDecodeError:
+        return None
+
+
+def _digest(file: Any, size: int) -> str:
+    file.seek(0)
+    hasher = xxhash.xxh3_128()
+    while block := file.read(_BLOCK):
+        hasher.update(block)
+    return f"{size}:{hasher.hexdigest()}"
+
+
+def _event_records(data: bytes) -> str:
+    """A digest of the records of a TensorBoard file, each without its time. A record is its length, a checksum, the
+    message, a checksum; the time is the message's first field, a double."""
+    hasher = xxhash.xxh3_128()
+    position = 0
+    while position + 12 <= len(data):
+        length = int.from_bytes(data[position : position + 8], "little")
+        message = data[position + 12 : position + 12 + length]
+        hasher.update(message[9:] if message[:1] == b"\x09" else message)
+        position += 16 + length
+    return hasher.hexdigest()

@@ -1,0 +1,157 @@
+"""Lines of output that differ and yet hold the same results: what in them only shows when, where or how fast the program
+ran. Some of it is recognised by what is known of the run (its time, its process); the rest must be equal once the clock
+and made-up names are frozen, and must look like what it is."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from functools import cached_property
+
+# A clock that is frozen everywhere begins here, and is a tick later at every reading.
+FROZEN_TIME, TICK = 1_600_000_000.0, 1.37
+
+_MOST_TICKS = 2000
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_BAR = re.compile(r"\d+%\|.*\|.*\[.*\]|\d+it \[\d\d:\d\d,")  # tqdm's
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{8,16}\b")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])|(?<![\d.])\d{14,15}(?![\d.])")
+_MOMENT = re.compile(r"\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19}")
+_TIME_OF_DAY = re.compile(
+    r"(?<!\d)(?:\d{4}-?\d\d-?\d\d[-_T@ ]?(\d\d)[-_:.h]?(\d\d)[-_:.m]?(\d\d)|(\d\d):(\d\d):(\d\d))(?:[.,]\d+)?(?!\d)"
+)
+# As uuid1 and uuid4 make them: the version is a part of it.
+_UUID = re.compile(
+    r"\b[0-9a-f]{8}-[0-9a-f]{4}-[14][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b", re.IGNORECASE
+)
+_PORT = re.compile(r"(localhost|\d+\.\d+\.\d+\.\d+):\d{2,5}\b")
+_HOUR = re.compile(r"(?<![\d:])(\d\d):(\d\d)(?![\d:])")
+_USER_SPACE = range(0x5000_0000_0000, 0x8000_0000_0000)  # where Linux puts the objects of a process
+
+# A number with what clings to it, a word, or a sign.
+_WORD = re.compile(r"<\w+>|\d+(?:\.\d+)?(?:e[-+]?\d+)?[^\W_]*|[^\W\d_][^\W_]*|[^\s]")
+_PATH_WORD = re.compile(r"<\w+>|[^\s/\"'(),:;=]+|[^\s]")  # temporary names may hold underscores
+_VALUE = re.compile(r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(.*)", re.IGNORECASE)
+_UNITS = {
+    "s", "sec", "secs", "second", "seconds", "ms", "msec", "us", "µs", "ns", "m", "min", "mins", "minute", "minutes",
+    "h", "hr", "hrs", "hour", "hours", "fps", "it/s", "s/it", "msecs", "millis", "milliseconds", "microseconds",
+}  # fmt: skip
+_ABOUT_TIME = re.compile(
+    r"time|took|elapsed|duration|secs?\b|seconds|(^|_|\b)eta(\b|_|$)|wall|clock|runtime|latency|speed|throughput|"
+    r"per_sec|fps|(^|_)ms(_|$)|timestamp|\bdate",
+    re.IGNORECASE,
+)
+_ABOUT_MEMORY = re.compile(r"memory|\bmem\b|rss|\bram\b|vram|heap", re.IGNORECASE)
+_BYTES = re.compile(r"([kmgt]i?)?b|bytes", re.IGNORECASE)
+_HEX = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{6,}", re.IGNORECASE)
+_FROZEN_NAME = re.compile(r"frozen_[0-9a-f]{8}")  # as the frozen source of names makes them
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is known of one run of the program: its process, and when it began and ended."""
+
+    process: int
+    began: float
+    ended: float
+
+    def hide(self, line: str) -> str:
+        """The line with what is known to show this very run replaced."""
+        line = _ADDRESS.sub("<address>", line)
+        line = _UUID.sub("<uuid>", line)
+        line = _PORT.sub(r"\1:<port>", line)
+        line = _TIME_OF_DAY.sub(self._time_of_day, line)
+        line = _HOUR.sub(lambda found: "<time>" if found[0] in self._minutes else found[0], line)
+        return _NUMBER.sub(lambda found: self._number(found[0]), line)
+
+    def _number(self, text: str) -> str:
+        if text == str(self.process):
+            return "<process>"
+        if text.isdigit() and int(text) in _USER_SPACE:
+            return "<address>"
+        if _MOMENT.fullmatch(text):
+            whole = text.partition(".")[0]
+            seconds = float(text) / 10 ** (len(whole) - 10)
+            if self.began - 2 <= seconds <= self.ended + 2:
+                return "<time>"
+        return text
+
+    def _time_of_day(self, found: re.Match[str]) -> str:
+        shown = ":".join(group for group in found.groups() if group)
+        return "<time>" if shown in self._seconds else found[0]
+
+    @cached_property
+    def _seconds(self) -> frozenset[str]:
+        """Every time of day of the run, to the second, as the clock on the wall shows it and in UTC."""
+        moments = range(int(self.began) - 1, min(int(self.ended) + 2, int(self.began) + 86_400))
+        kinds = (time.localtime, time.gmtime)
+        return frozenset(time.strftime("%H:%M:%S", kind(moment)) for moment in moments for kind in kinds)
+
+    @cached_property
+    def _minutes(self) -> frozenset[str]:
+        return frozenset(text[:5] for text in self._seconds)
+
+
+FROZEN = Run(-1, FROZEN_TIME, FROZEN_TIME + _MOST_TICKS * TICK)  # what a frozen clock shows of any run
+
+
+def visible_lines(text: str) -> list[str]:
+    """The lines that a terminal shows in the end, without colours: what a carriage return overwrites is gone, and so are
+    progress bars."""
+    lines = []
+    for raw in text.split("\n"):
+        line = _ANSI.sub("", raw).replace("\b", "").rstrip("\r ").rpartition("\r")[2].rstrip()
+        if not _BAR.search(line):
+            lines.append(line)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def only_shows(a: str, b: str, frozen: str, heading: str = "", *, drawn: bool = False) -> bool:
+    """Whether two differing lines differ only in times, durations, rates, made-up names and the like. `frozen` is the
+    line in runs with the clock and made-up names frozen, which were equal. `heading` names the column of the value where
+    the line does not. `drawn`: random draws or seeds differed too, so a made-up name may be a result in disguise."""
+    word = _PATH_WORD if _FROZEN_NAME.search(frozen) else _WORD
+    rows = [word.findall(line) for line in (a, b, frozen)]
+    if len(rows[0]) != len(rows[1]):
+        return False
+    still = rows[2] if len(rows[2]) == len(rows[0]) else None
+    for number, (one, other) in enumerate(zip(rows[0], rows[1], strict=True)):
+        if one == other:
+            continue
+        before = " ".join(rows[0][max(0, number - 4) : number])
+        after = "".join(rows[0][number + 1 : number + 5])
+        if not _shows(one, other, still[number] if still else None, f"{heading} {before}", after, drawn):
+            return False
+    return True
+
+
+def _shows(one: str, other: str, frozen: str | None, before: str, after: str, drawn: bool) -> bool:
+    if frozen is not None and (frozen == "<time>" or _FROZEN_NAME.search(frozen)):
+        return True
+    values = [_VALUE.fullmatch(word) for word in (one, other)]
+    units = {value[2] for value in values if value}
+    if not all(values) or len(units) > 1 or not units <= {"", *_UNITS}:
+        return not drawn and all(_HEX.fullmatch(word) for word in (one, other))
+    unit = units.pop() or (re.match(r"[\w/µ]+", after) or [""])[0]
+    near = before.split()[-3:]
+    if unit in _UNITS or re.match(r"\w*/(s|sec|second|it|step|min)\b", unit):
+        return True
+    if any(_ABOUT_TIME.search(word) for word in near):
+        return True
+    if _BYTES.fullmatch(unit) and any(_ABOUT_MEMORY.search(word) for word in near):
+        return True
+    return frozen is not None and not drawn and _is_ticks(frozen)
+
+
+def _is_ticks(text: str) -> bool:
+    """Whether a number is a whole number of ticks, to the digits that it has: a duration by the frozen clock."""
+    whole, _, digits = text.partition(".")
+    if len(digits) < 2 or not digits.isdigit() or not whole.lstrip("-").isdigit():
+        return False
+    value = abs(float(text))
+    ticks = round(value / TICK)
+    return ticks <= _MOST_TICKS and abs(value - ticks * TICK) <= 0.5 * 10 ** -min(len(digits), 6) + 1e-6

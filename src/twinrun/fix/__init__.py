@@ -1,0 +1,1 @@
+"""`twinrun fix`: the smallest patch after which the twins agree. The user's files are read, and written only on request."""

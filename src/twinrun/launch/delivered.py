@@ -1,0 +1,175 @@
+"""After a check whose twins agreed in everything that was watched: what the program delivered is compared too. Output that
+only shows the clock or a made-up name is set apart by one more round, with those frozen."""
+
+from __future__ import annotations
+
+from twinrun.comparison.delivered import STDOUT, Delivery, Mismatch, compare, still_there
+from twinrun.comparison.shown import Run
+from twinrun.launch.reading import read_by_frameworks
+from twinrun.launch.round import Round
+from twinrun.protocol import Freeze, differs, one
+from twinrun.protocol.evidence import Pair, side_by_side
+from twinrun.protocol.registry import frameworks, source
+from twinrun.recording.manifest import read_manifest
+from twinrun.result import (
+    DIVERGES,
+    REPEATS,
+    UNDECIDED,
+    CheckResult,
+    Delivered,
+    OutputDifference,
+    Reason,
+    Verdict,
+)
+
+_PATIENCE = 60.0  # seconds, beside three times what the round before took
+_SHOWN = 20  # differences that the result holds
+_LONGEST = 200
+_NAMED = 5  # lines that got different values
+
+
+def judge_delivered(last: Round, result: CheckResult) -> CheckResult:
+    """The result with what was delivered in it, and the verdict that follows from that."""
+    by_output = last.options.contract.output
+    asked = result.verdict == REPEATS or result.reason_kind == "no-step" or by_output
+    if not asked or last.options.experiment or not _ran_to_the_end(last):
+        return result
+    if not by_output and result.first_bit_difference is not None:  # the contract lets numbers differ
+        return result
+    found = _compare(last)
+    if found is None:
+        return result
+    if found.differences:
+        result = result.replace(notes=(*result.notes, *_not_watched(last)))
+    return _verdict(result.replace(delivered=found), found, by_output=by_output)
+
+
+def _not_watched(last: Round) -> list[str]:
+    """Where the difference may come from: lines that got different values, and reached nothing that was watched."""
+    found = [
+        event
+        for pair in _differing(last)
+        if (event := one(pair)) and not source(event.source).is_shown(event)
+    ]
+    return [f"{event.call} at {event.place} gave different values" for event in found[:_NAMED]]
+
+
+def _ran_to_the_end(last: Round) -> bool:
+    folders = [last.folder / name for name in last.names]
+    return all(
+        (folder / "manifest.json").is_file() and read_manifest(folder).status == "ended" for folder in folders
+    )
+
+
+def _compare(last: Round) -> Delivered | None:
+    first, *others = _deliveries(last)
+    mismatches: dict[Mismatch, None] = {}
+    files = 0
+    for other in others:
+        compared = compare(first, other, read_by_frameworks)
+        mismatches |= dict.fromkeys(compared.mismatches)
+        files = max(files, compared.files)
+    ignored = [m for m in mismatches if any(each.covers(m) for each in last.options.ignored_output)]
+    left = [m for m in mismatches if m not in ignored]
+    shows: list[Mismatch] = []
+    if left:
+        kept = _not_only_shown(last, left)
+        shows, left = [m for m in left if m not in kept], kept
+    return Delivered(
+        output="different" if any(m.where == STDOUT for m in left) else "equal",
+        files=files - len({m.where for m in left if m.where != STDOUT}),
+        views=last.views.how,
+        differences=tuple(map(_reported, left[:_SHOWN])),
+        only_shows=tuple(m.place for m in shows[:_SHOWN]),
+        ignored=tuple(m.place for m in ignored[:_SHOWN]),
+    )
+
+
+def _not_only_shown(last: Round, left: list[Mismatch]) -> list[Mismatch]:
+    """The mismatches that are still there with the clock and made-up names frozen, or that do not look like those."""
+    freezes, drawn = _shown_sources(last)
+    if not freezes:
+        return left
+    last.screen.say("trying: the output with the clock and made-up names frozen")
+    timeout = 3 * last.seconds + _PATIENCE
+    again = last.again(
+        "frozen-output", experiment=True, timeout=min(timeout, last.options.timeout or timeout),
+        interventions=(*last.options.interventions, *freezes), sequential=last.options.sequential or _in_turn(last),
+    )  # fmt: skip
+    if again.run().verdict == DIVERGES or not _ran_to_the_end(again):
+        return left
+    one, *others = _deliveries(again)
+    return [
+        m
+        for m in left
+        if any(still_there(m, one, other, read_by_frameworks, drawn=drawn) for other in others)
+    ]
+
+
+def _shown_sources(last: Round) -> tuple[list[Freeze], bool]:
+    """What to freeze: uses whose values a program mostly shows. And whether anything else differed between the twins,
+    as a random draw does."""
+    freezes: dict[Freeze, None] = {}
+    events = [event for facts in last.facts for event in facts.events]
+    for name in dict.fromkeys(event.source for event in events):
+        own = [event for event in events if event.source == name]
+        shown = [event for event in own if source(name).is_shown(event)]
+        if shown and len(shown) == len(own):
+            freezes[Freeze(name)] = None
+        else:
+            freezes |= dict.fromkeys(Freeze.at(event) for event in shown)
+    drawn = any(not source(one(pair).source).is_shown(one(pair)) for pair in _differing(last))
+    return list(freezes), drawn
+
+
+def _differing(last: Round) -> list[Pair]:
+    pairs = side_by_side(last.facts[0].events, last.facts[-1].events)
+    return [pair for pair in pairs if differs(pair)]
+
+
+def _in_turn(last: Round) -> bool:
+    return any(source(event.source).is_sequential(event) for facts in last.facts for event in facts.events)
+
+
+def _deliveries(last: Round) -> list[Delivery]:
+    known = frameworks()
+
+    def is_progress(line: str) -> bool:
+        return any(framework.is_progress(line) for framework in known)
+
+    found = []
+    for name, facts in zip(last.names, last.facts, strict=True):
+        manifest = read_manifest(last.folder / name)
+        run = Run(facts.process, manifest.started, manifest.ended or manifest.started)
+        output = last.folder / name / "stdout.txt"
+        found.append(Delivery(run, output, last.views.changes(name), is_progress))
+    return found
+
+
+def _reported(found: Mismatch) -> OutputDifference:
+    a, b = found.a[:_LONGEST], found.b[:_LONGEST]
+    if found.heading:
+        a, b = f"{found.heading}={a}", f"{found.heading}={b}"
+    return OutputDifference(found.place, a, b)
+
+
+def _verdict(result: CheckResult, found: Delivered, *, by_output: bool) -> CheckResult:
+    verdict: Verdict
+    if by_output:
+        verdict = DIVERGES if found.differences else REPEATS
+        reason = Reason("different-output", found.first()) if found.differences else None
+    elif result.verdict == REPEATS and found.differences:
+        verdict = UNDECIDED
+        reason = Reason("unwatched-output", f"everything that was watched is equal, but {found.first()}")
+    elif result.reason_kind == "no-step":
+        how = (
+            f"but {found.first()}"
+            if found.differences
+            else f"{found.summary()}; --contract output judges by that"
+        )
+        verdict, reason = UNDECIDED, Reason("no-step", f"{result.reason}; {how}")
+    else:
+        return result
+    return result.replace(
+        verdict=verdict, reason=reason and reason.message, reason_kind=reason and reason.kind
+    )

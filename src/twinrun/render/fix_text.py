@@ -1,0 +1,63 @@
+"""What `twinrun fix` says below its patch: what was changed, what that proved, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from twinrun.render.text import finding_lines, inline
+from twinrun.result import DIVERGES, REPEATS
+
+if TYPE_CHECKING:
+    from twinrun.fix.outcome import FixResult, Proof
+
+
+def proved(result: FixResult, *, quiet: bool = False) -> str:
+    lines = [_headline(result)] if quiet else [*_lines(result)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(result: FixResult) -> Iterator[str]:
+    for change in result.changes:
+        yield f"{change.code} {inline(change.file)}:{change.line}: {inline(change.note)}"
+        if not change.safe:
+            yield "  this changes more than randomness and order: read it before you keep it"
+    for change in result.not_needed:
+        yield f"not needed: {change.code} {inline(change.file)}:{change.line}: {inline(change.note)}"
+    if result.arguments:
+        yield f"run it with {inline(' '.join(result.arguments))}"
+    yield _headline(result)
+    if result.written:
+        yield "the patch was applied to the files"
+    if result.left:
+        yield "what is left:"
+    for finding in result.left:
+        yield from (f"  {line}" for line in finding_lines(finding))
+    yield from (f"note: {inline(note)}" for note in result.notes)
+
+
+def _headline(result: FixResult) -> str:
+    made = _made(result)
+    if result.verdict == REPEATS and result.proof is not None:
+        return f"{made}, {_equal(result.proof)}"
+    if result.verdict == DIVERGES and result.unchanged:
+        return "the program diverges, and nothing was found that an edit of its source can fix"
+    if result.verdict == DIVERGES:
+        return f"{made}, the program still diverges"
+    return f"{made}, the program could not be judged: {inline(result.reason or 'unknown reason')}"
+
+
+def _made(result: FixResult) -> str:
+    arguments = f"{inline(' '.join(result.arguments))}" if result.arguments else ""
+    if result.changes:
+        return f"with this patch and {arguments}" if arguments else "with this patch"
+    return f"with {arguments} and no change of the source" if arguments else "without any change"
+
+
+def _equal(proof: Proof) -> str:
+    """`2 runs, 40 steps and the program's output are equal`."""
+    steps = [f"{proof.steps} steps"] if proof.steps else []
+    output = [proof.output] if proof.output else []
+    what = "".join(f", {each}" for each in [" and ".join([*steps, *output])] if each)
+    within = "" if proof.contract == "bitwise" else f" within {proof.contract}"
+    return f"{proof.runs} runs{what} are equal{within}"

@@ -1,0 +1,57 @@
+"""The control over generators that libraries make without a seed. Part of the source `generators`."""
+
+from __future__ import annotations
+
+import multiprocessing
+
+from twinrun.protocol import Control, PinRequest, Reading, derive
+from twinrun.protocol.evidence import TRANSPARENT_LIBRARIES, in_library
+from twinrun.twin.callers import Caller
+from twinrun.twin.session import Session, current
+
+NAME = "generators"
+_CONTROL = "library-generators"
+OF_NUMPY, OF_PYTHON = "a NumPy generator", "random.Random"  # what is made, as events name it
+
+
+def pinned_seed(session: Session, who: Caller | None, *, below: int = 1 << 32) -> int | None:
+    """The seed of a generator that a library makes without one, while such generators are pinned. One that the program
+    makes itself is the program's own decision."""
+    pins = session.pins
+    own = who is not None and who.via in TRANSPARENT_LIBRARIES
+    if own or pins.request is None or not pins.pins(_CONTROL):
+        return None
+    maker = f"generator of {who.via}.{who.entry}" if who is not None else "generator"
+    # Worker processes start with the same count, and need seeds of their own.
+    worker = multiprocessing.current_process().name
+    return derive(pins.request.seed, f"{maker}\n{worker}\n{pins.turn(maker)}", below=below)
+
+
+def _wanted(request: PinRequest) -> str:
+    return "seeded when they are made"
+
+
+def _read(request: PinRequest | None) -> Reading:
+    session = current()
+    made = sum(
+        event.count
+        for event in session.log.events()
+        if event.source == NAME and event.call in (OF_NUMPY, OF_PYTHON) and in_library(event)
+    )
+    if _CONTROL in session.pins.applied:
+        return Reading(f"{made} seeded" if made else "none made", "twinrun", True)
+    if made:
+        why = "libraries made generators without a seed, which start from the operating system's entropy"
+        return Reading(f"{made} made without a seed", "default", False, why)
+    return Reading("none made", "default", True)
+
+
+LIBRARY_GENERATORS = Control(
+    name=_CONTROL,
+    protects="generators that libraries make without a seed (gymnasium's environments and spaces, scipy.stats.qmc, …)",
+    moment="before a model or dataset is built",
+    how="give the library's call a seed: env.reset(seed=42), env.action_space.seed(42), random_state=42",
+    wanted=_wanted,
+    apply=lambda request: None,
+    read=_read,
+)

@@ -1,0 +1,233 @@
+"""What two runs delivered: equal by content, different in results, or different only in what shows the run itself."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from twinrun.comparison.delivered import STDOUT, Delivery, Ignored, Mismatch, compare, still_there
+from twinrun.comparison.shown import TICK, Run, only_shows, visible_lines
+from twinrun.errors import UsageError
+from twinrun.frameworks.keras import Keras
+
+NOW = time.mktime((2026, 3, 14, 15, 9, 26, 0, 0, -1))
+A, B = Run(4711, NOW, NOW + 8), Run(4712, NOW + 1, NOW + 9)
+
+
+def delivery(folder: Path, run: Run, output: str = "", **files: bytes | str) -> Delivery:
+    folder.mkdir(parents=True)
+    (folder / "stdout.txt").write_text(output)
+    left: dict[str, Path | None] = {}
+    for name, content in files.items():
+        path = folder / name.replace("__", ".")
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        left[path.name] = path
+    return Delivery(run, folder / "stdout.txt", left, Keras().is_progress)
+
+
+def mismatches(tmp_path: Path, a: str, b: str) -> list[Mismatch]:
+    return compare(delivery(tmp_path / "a", A, a), delivery(tmp_path / "b", B, b)).mismatches
+
+
+SAME_BUT_FOR_THE_RUN = [
+    ("[15:09:27] epoch 1", "[15:09:28] epoch 1"),
+    ("2026-03-14 15:09:27,123 INFO done", "2026-03-14 15:09:29,007 INFO done"),
+    ("run-20260314-150930", "run-20260314-150931"),
+    (f"saved at {NOW + 2:.3f}", f"saved at {NOW + 3:.3f}"),
+    (f"stamp {int(NOW + 2) * 1000}", f"stamp {int(NOW + 4) * 1000}"),
+    ("process 4711 trains", "process 4712 trains"),
+    ("<Model object at 0x7f3a5c0011d0>", "<Model object at 0x7f11aa0011d0>"),
+    ("  140356105617488: TensorSpec", "  140356105999999: TensorSpec"),
+    ("listening on 127.0.0.1:40321", "listening on 127.0.0.1:39999"),
+    ("4/4 ━━━━━━━━ 0s 12ms/step - loss: 0.3", "4/4 ━━━━━━━━ 1s 17ms/step - loss: 0.3"),
+    ("4/4 [=====>....] - 0s 12ms/step", "4/4 [=====>....] - 0s 13ms/step"),
+    (" 40%|████      | 4/10 [00:01<00:02,  3.9it/s]", " 40%|████      | 4/10 [00:01<00:02,  4.9it/s]"),
+    ("\x1b[1mloss 0.5\x1b[0m", "loss 0.5"),
+    ("10%\r50%\rdone", "20%\r60%\rdone"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), SAME_BUT_FOR_THE_RUN)
+def test_what_is_known_of_a_run_is_no_difference(tmp_path: Path, a: str, b: str) -> None:
+    assert mismatches(tmp_path, f"start\n{a}\nend\n", f"start\n{b}\nend\n") == []
+
+
+RESULTS = [
+    ("loss 0.51", "loss 0.52"),
+    ("accuracy 15:09", "accuracy 15:10:99"),
+    ("weights 1773500000.5", "weights 1773590000.5"),  # a moment of another day
+    ("best seed 4711", "best seed 4713"),
+    ("labels: cat dog", "labels: dog cat"),
+    ("checksum 9f8e7d6c", "checksum 9f8e7d6d"),
+    ("0.5", "0.5\n0.6"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), RESULTS)
+def test_a_result_is_a_difference(tmp_path: Path, a: str, b: str) -> None:
+    found = mismatches(tmp_path, f"start\n{a}\n", f"start\n{b}\n")
+    assert found and found[0].where == STDOUT and found[0].line >= 2
+
+
+ONLY_SHOWN = [
+    ("took 3.21 s", "took 3.44 s", "took 1.37 s"),
+    ("training time: 3.2", "training time: 3.4", "training time: 1.4"),
+    ("412 samples/s", "398 samples/s", "23 samples/s"),
+    ("0.0132", "0.0127", f"{3 * TICK:.4f}"),
+    ("run 1f0c9a3e", "run 77ab01c2", "run 0011aabb"),
+    ("/tmp/tmpa8s7d6f5/x", "/tmp/tmpq1w2e3r4/x", "/tmp/tmpfrozen_0012ab34/x"),
+    ("peak memory 812 MB", "peak memory 815 MB", "peak memory 812 MB"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "frozen"), ONLY_SHOWN)
+def test_what_a_frozen_clock_and_its_looks_explain(a: str, b: str, frozen: str) -> None:
+    assert only_shows(a, b, frozen)
+
+
+NOT_ONLY_SHOWN = [
+    ("accuracy 0.913", "accuracy 0.921", "accuracy 0.917"),  # equal when frozen: seeded with the time
+    ("kept 812 of 1000", "kept 845 of 1000", "kept 500 of 1000"),
+    ("winner: adam", "winner: sgd", "winner: sgd"),
+    ("size 812 bytes", "size 815 bytes", "size 812 bytes"),
+    ("loss 0.5 after 3.2 s", "loss 0.6 after 3.4 s", "loss 0.5 after 1.37 s"),
+    ("one two", "one two three", "one two"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "frozen"), NOT_ONLY_SHOWN)
+def test_a_result_that_the_clock_reaches_is_still_a_result(a: str, b: str, frozen: str) -> None:
+    assert not only_shows(a, b, frozen)
+
+
+def test_a_name_may_be_a_result_in_disguise_where_random_draws_differ() -> None:
+    assert not only_shows("model 1f0c9a3e", "model 77ab01c2", "model 0011aabb", drawn=True)
+
+
+def test_the_frozen_runs_decide(tmp_path: Path) -> None:
+    a = delivery(tmp_path / "a", A, "took 3.2 s\nloss 0.5\n")
+    b = delivery(tmp_path / "b", B, "took 3.4 s\nloss 0.6\n")
+    found = compare(a, b).mismatches
+    frozen = [delivery(tmp_path / name, A, "took 1.37 s\nloss 0.5\n") for name in ("c", "d")]
+    assert [still_there(m, *frozen, None, drawn=False) for m in found] == [False, True]
+    racing = delivery(tmp_path / "e", B, "took 2.74 s\nloss 0.5\n")
+    assert all(still_there(m, frozen[0], racing, None, drawn=False) for m in found)
+
+
+def archive(**members: bytes) -> bytes:
+    import io
+
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        for name, content in members.items():
+            info = zipfile.ZipInfo(name, date_time=time.localtime(NOW + len(content))[:6])
+            made.writestr(info, content)
+    return file.getvalue()
+
+
+def event_file(*records: tuple[float, bytes]) -> bytes:
+    messages = [b"\x09" + struct.pack("<d", moment) + body for moment, body in records]
+    return b"".join(struct.pack("<Q", len(m)) + b"crc!" + m + b"crc!" for m in messages)
+
+
+def hdf5(folder: Path, values: list[float]) -> bytes:
+    h5py = pytest.importorskip("h5py")
+    path = folder / f"{len(list(folder.glob('*')))}.h5"
+    with h5py.File(path, "w", track_order=True) as file:
+        file.create_dataset("layer/kernel", data=np.array(values), track_times=True)
+    return path.read_bytes()
+
+
+def test_files_are_equal_by_content(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    one = delivery(
+        tmp_path / "a", A, "", m__keras=archive(config=b"{}", metadata=b'{"date": "2026-03-14@15:09:27"}'),
+        g__gz=gzip.compress(b"abc\n", mtime=1), t__csv="loss,seconds\n0.5,0.1\n", w__npy=np.arange(3.0).tobytes(),
+        log__txt="[15:09:27] saved\n", w__h5=hdf5(scratch, [1.0]),
+    )  # fmt: skip
+    two = delivery(
+        tmp_path / "b", B, "", m__keras=archive(metadata=b'{"date": "2026-03-14@15:09:31"}', config=b"{}"),
+        g__gz=gzip.compress(b"abc\n", mtime=2), t__csv="loss,seconds\n0.5,0.1\n", w__npy=np.arange(3.0).tobytes(),
+        log__txt="[15:09:28] saved\n", w__h5=hdf5(scratch, [1.0]),
+    )  # fmt: skip
+    compared = compare(one, two)
+    assert compared.mismatches == [] and compared.files == 6
+
+
+def test_files_that_differ_are_named_with_their_part(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    one = delivery(tmp_path / "a", A, "", m__keras=archive(config=b"{}", w=b"\0\1"), t__csv="loss,seconds\n0.5,0.1\n",
+                   w__h5=hdf5(scratch, [1.0]), only__txt="x")  # fmt: skip
+    two = delivery(tmp_path / "b", B, "", m__keras=archive(config=b"{}", w=b"\0\2"), t__csv="loss,seconds\n0.6,0.2\n",
+                   w__h5=hdf5(scratch, [2.0]))  # fmt: skip
+    found = {(m.where, m.part or m.heading) for m in compare(one, two).mismatches}
+    assert found == {
+        ("m.keras", "w"), ("t.csv", "loss"), ("t.csv", "seconds"), ("w.h5", "layer/kernel"), ("only.txt", "")
+    }  # fmt: skip
+
+
+def test_a_column_of_times_is_judged_by_its_heading(tmp_path: Path) -> None:
+    one = delivery(tmp_path / "a", A, "", t__csv="loss,seconds\n0.5,0.1\n")
+    two = delivery(tmp_path / "b", B, "", t__csv="loss,seconds\n0.6,0.2\n")
+    frozen = [delivery(tmp_path / name, A, "", t__csv="loss,seconds\n0.5,1.4\n") for name in ("c", "d")]
+    left = [m.heading for m in compare(one, two).mismatches if still_there(m, *frozen, None, drawn=False)]
+    assert left == ["loss"]
+
+
+def test_event_files_are_compared_without_their_times(tmp_path: Path) -> None:
+    name = "events__out__tfevents__{}__host__{}__0__v2"
+    one, two, other = (
+        delivery(
+            tmp_path / str(number),
+            run,
+            "",
+            **{name.format(int(run.began), run.process): event_file((moment, body))},
+        )
+        for number, (run, moment, body) in enumerate(
+            [(A, 1.0, b"loss"), (B, 2.0, b"loss"), (B, 1.0, b"gain")]
+        )
+    )
+    assert compare(one, two).mismatches == [] and len(compare(one, other).mismatches) == 1
+
+
+def test_a_file_named_by_the_run_is_paired(tmp_path: Path) -> None:
+    one = delivery(tmp_path / "a", A, "", **{"model-20260314-150930__txt": "x", "run_1f0c9a3e__txt": "y"})
+    two = delivery(tmp_path / "b", B, "", **{"model-20260314-150932__txt": "x", "run_77ab01c2__txt": "y"})
+    found = compare(one, two).mismatches
+    assert [(m.part, m.a) for m in found] == [("its name", "run_1f0c9a3e.txt")]
+    frozen = [delivery(tmp_path / each, A, "", **{"run_0011aabb__txt": "y"}) for each in ("c", "d")]
+    assert not still_there(found[0], *frozen, None, drawn=False)
+    assert still_there(found[0], *frozen, None, drawn=True)
+
+
+def test_output_that_may_differ_needs_a_reason() -> None:
+    ignored = Ignored.parse(r"^Run [a-z]+ # names of runs are random")
+    assert ignored.covers(Mismatch(STDOUT, "", 1, "Run calm", "Run bold"))
+    assert not ignored.covers(Mismatch(STDOUT, "", 1, "loss 1", "loss 2"))
+    for wrong in ("^Run", " # only a reason", "( # broken"):
+        with pytest.raises(UsageError):
+            Ignored.parse(wrong)
+
+
+def test_a_terminal_shows_the_last_of_what_is_overwritten() -> None:
+    assert visible_lines("a\rb\rc\n\x1b[31mred\x1b[0m\n\n\n") == ["c", "red"]
+
+
+def test_json_is_compared_line_by_line(tmp_path: Path) -> None:
+    one = delivery(tmp_path / "a", A, "", h__json=json.dumps({"loss": 0.5, "seconds": 3.1}, indent=1))
+    two = delivery(tmp_path / "b", B, "", h__json=json.dumps({"loss": 0.5, "seconds": 3.2}, indent=1))
+    frozen = [
+        delivery(tmp_path / n, A, "", h__json=json.dumps({"loss": 0.5, "seconds": 1.4}, indent=1))
+        for n in "cd"
+    ]
+    (found,) = compare(one, two).mismatches
+    assert found.line == 3 and not still_there(found, *frozen, None, drawn=False)

@@ -1,0 +1,1 @@
+"""Transfer learning: a small base learned on shapes, reused for pets."""
