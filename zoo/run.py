@@ -22,13 +22,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fixes import FixResult, fixes_must_hold, fixes_table, try_fix
 from manifest import HELDOUT, OPEN, SUITES, Program, lay_out, load
-from repair import Repair, repair, repairs_must_hold, repairs_table
 from scoring import EXIT_OF, Score, count_by_family, judge, must_hold, totals
 from suites import Answer, judge_suite, suites_must_hold, table
 
 Judgement = TypeVar("Judgement", Score, Answer)
-Result = TypeVar("Result", Score, Answer, Repair)
+Result = TypeVar("Result", Score, Answer, FixResult)
 
 
 def find_twinrun() -> str | None:
@@ -201,10 +201,10 @@ def main() -> int:
     rows: list[dict[str, Any]]
     if options.fix:
         env = clean_environment()
-        repairs = measure(lambda p: repair(twinrun, p, env, options.option, limit), lambda r: r.right)
-        print(*repairs_table(repairs), sep="\n")
-        held = report(repairs_must_hold(repairs))
-        rows = [asdict(r) | {"right": r.right, "seconds": round(r.seconds, 1)} for r in repairs]
+        fixes = measure(lambda p: try_fix(twinrun, p, env, options.option, limit), lambda r: r.right)
+        print(*fixes_table(fixes), sep="\n")
+        held = report(fixes_must_hold(fixes))
+        rows = [asdict(r) | {"right": r.right, "seconds": round(r.seconds, 1)} for r in fixes]
     elif programs[0].suite:
         loaded = options.load > 0
         answers = measure(

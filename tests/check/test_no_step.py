@@ -1,5 +1,5 @@
-"""Without a step, an evaluation or a probe there is nothing to judge: no verb may call such a program equal. The programs
-here import no framework."""
+"""Without a step, an evaluation or a probe there is nothing to judge: no verb may call such a program equal. All programs
+but one here import no framework."""
 
 from __future__ import annotations
 
@@ -52,6 +52,29 @@ def test_a_library_that_is_not_watched_is_named(tmp_path: Path) -> None:
     assert "PyTorch was imported, which Twinrun does not watch" in is_no_step(
         check(write(tmp_path, "import torch\n" + LOOP))
     )
+
+
+def test_a_backend_that_is_not_watched_is_named(tmp_path: Path) -> None:
+    (tmp_path / "keras.py").write_text("class backend:\n    backend = staticmethod(lambda: 'jax')\n")
+    assert "Keras ran on the jax backend, which Twinrun does not watch" in is_no_step(
+        check(write(tmp_path, "import keras\n" + LOOP))
+    )
+
+
+EMPTY = """
+import keras
+import numpy as np
+keras.utils.set_random_seed(1)
+model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse", metrics=["mae"])
+model.fit(np.zeros((0, 2)), np.zeros((0, 1)), verbose=0)
+"""
+
+
+def test_initial_weights_alone_are_not_judged_when_they_are_equal(tmp_path: Path) -> None:
+    assert "fit was called and saw no batch" in is_no_step(check(write(tmp_path, EMPTY)))
+    found = check(write(tmp_path, EMPTY.replace("keras.utils.set_random_seed(1)", ""))).document
+    assert (found["verdict"], found["first_difference"]["phase"]) == ("diverges", "init")
 
 
 def test_every_verb_says_so(tmp_path: Path) -> None:

@@ -78,10 +78,13 @@ WRITES = """
     """
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize(("how", "user"), [("overlay", os.geteuid()), ("overlay", 1000), ("copy", 1000)])
 def test_each_twin_has_its_own_files_and_the_users_stay_as_they_were(
-    how: str, home: Path, store: ViewStore
+    how: str, user: int, home: Path, store: ViewStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(
+        "twinrun.launch.overlay_view.os.geteuid", lambda: user
+    )  # by a user namespace, or without
     program = Program(str(write(home, WRITES)), ("a", "b c"))
     before = state(home)
     made = views(store, how, program)

@@ -138,7 +138,7 @@ def test_a_draw_inside_a_library_is_suspected_behind_the_programs_own() -> None:
     noise = event(PYTHON, 8)
     both = [split, noise], [other(split), other(noise)]
     assert suspected(*both) == [("TW101", 8), ("TW102", 3)]
-    message = "sklearn's train_test_split draws from NumPy's global stream, which is not seeded"
+    message = "train_test_split shuffles without random_state, and NumPy's global stream is not seeded"
     assert found(*both)[1].message == message
 
 

@@ -22,7 +22,9 @@ NAME = "clock"
 AHEAD = datetime.timedelta(days=397, hours=1, minutes=1, seconds=1.25)
 _FROZEN_COUNTER = 1000.0
 # They measure, and do not tell the time of day.
-_COUNTERS = ("perf_counter", "monotonic", "perf_counter_ns", "monotonic_ns")
+_COUNTERS = (
+    "perf_counter", "monotonic", "perf_counter_ns", "monotonic_ns", "process_time", "process_time_ns", "thread_time",
+)  # fmt: skip
 _now, _localtime = time.time, time.localtime
 _readings = itertools.count(1)
 

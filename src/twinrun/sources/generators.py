@@ -87,7 +87,6 @@ class Generators(Source):
                 notes=tuple(f"{drawn(event)} is made at {event.place}" for event in events[:4]),
                 experiment=f"with {drawn(first)} frozen there",
                 in_words=seeds_to_write(events),
-                narrows=True,
             )
 
 

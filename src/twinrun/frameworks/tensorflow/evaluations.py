@@ -103,7 +103,7 @@ def _named(name: str, model: Any, result: Any) -> Iterator[Named]:
 def _metrics(model: Any, count: int) -> list[str]:
     names: list[str] = []
     for metric in getattr(model, "metrics", ()):
-        names += [str(one.name) for one in getattr(metric, "metrics", (metric,))]
+        names += [str(one.name) for one in getattr(metric, "metrics", ()) or (metric,)]
     if len(names) == count - 1:  # an old model does not count its loss among them
         names = ["loss", *names]
     return names if len(set(names)) == count else ["loss", *map(str, range(1, count))]

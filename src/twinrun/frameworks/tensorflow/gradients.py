@@ -83,6 +83,8 @@ class Gradients:
         given = flat(sources)
         trained = [source for source in given if hasattr(source, "handle")]
         self.look_for_manual_updates()
+        if trained:
+            self._plain.before_variables()
         self.pending.add(
             block("loss", target if isinstance(target, (list, tuple, dict)) else {"loss": target})
         )

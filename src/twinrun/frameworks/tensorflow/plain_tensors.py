@@ -45,6 +45,11 @@ class PlainTensors:
         self._pending.end_round(goes_on=goes_on)
         self._tape = None if tape is None else weakref.ref(tape)
 
+    def before_variables(self) -> None:
+        """Gradients of variables are asked for. After rounds that were steps, the last one is no part of what follows."""
+        if self._alone == self._recorder.step:
+            self.end()
+
     def end(self) -> None:
         """No variable was updated: each round so far was a step."""
         rounds, self._pending.rounds = self._pending.rounds, []

@@ -17,8 +17,8 @@ ALLOWED_TO_FAIL = 1
 
 
 @dataclass(frozen=True)
-class Repair:
-    """What became of one program that `twinrun fix` was asked to mend."""
+class FixResult:
+    """What became of one program that `twinrun fix` was asked to fix."""
 
     name: str
     fixable: bool
@@ -60,7 +60,7 @@ def plain_runs(program: Program, folder: Path, env: dict[str, str], limit: float
     return distinct == 1, "" if distinct == 1 else f"{distinct} different results in {PLAIN_RUNS} plain runs"
 
 
-def repair(twinrun: str, program: Program, env: dict[str, str], extra: list[str], limit: float) -> Repair:
+def try_fix(twinrun: str, program: Program, env: dict[str, str], extra: list[str], limit: float) -> FixResult:
     """Ask for a patch in one copy of the program, apply it in another, and run that one."""
     words = [twinrun, "fix", "--no-progress"]
     if program.vary:
@@ -94,7 +94,7 @@ def repair(twinrun: str, program: Program, env: dict[str, str], extra: list[str]
                 time.monotonic() - began,
                 f"{Path(late.cmd[0]).name}: no end within {limit:.0f} s",
             )
-    return Repair(program.name, program.fixable, proved, repeats, seconds, trouble, patch)
+    return FixResult(program.name, program.fixable, proved, repeats, seconds, trouble, patch)
 
 
 def apply(patch: str, folder: Path) -> str:
@@ -106,23 +106,23 @@ def apply(patch: str, folder: Path) -> str:
     return "" if done.returncode == 0 else f"git apply: {done.stderr.strip().splitlines()[0][:120]}"
 
 
-def repairs_table(repairs: list[Repair]) -> list[str]:
+def fixes_table(fixes: list[FixResult]) -> list[str]:
     """One line per program, and how many repeat."""
     lines = [f"{'program':26} {'repeats':8} {'proved':7} {'s':>6}  remarks"]
-    for r in repairs:
+    for r in fixes:
         remark = "; ".join(filter(None, ["" if r.fixable else "no edit can do it", r.trouble]))
         marks = f"{'yes' if r.repeats else 'NO':8} {'yes' if r.proved else 'no':7}"
         lines.append(f"{r.name:26} {marks} {r.seconds:6.1f}  {remark}".rstrip())
-    fixable = [r for r in repairs if r.fixable]
+    fixable = [r for r in fixes if r.fixable]
     repeat = sum(r.repeats for r in fixable)
     lines += ["", f"{repeat} of {len(fixable)} that edits can fix repeat in {PLAIN_RUNS} plain runs"]
     return lines
 
 
-def repairs_must_hold(repairs: list[Repair]) -> list[tuple[str, bool]]:
+def fixes_must_hold(fixes: list[FixResult]) -> list[tuple[str, bool]]:
     """The promises about `twinrun fix`, each with whether it was kept."""
-    failed = [r for r in repairs if r.fixable and not r.repeats]
-    false = [r for r in repairs if r.proved and not r.repeats]
+    failed = [r for r in fixes if r.fixable and not r.repeats]
+    false = [r for r in fixes if r.proved and not r.repeats]
     return [
         ("the patched program repeats in all but one", len(failed) <= ALLOWED_TO_FAIL),
         ("what is called proved repeats", not false),
