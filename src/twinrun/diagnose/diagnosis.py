@@ -106,6 +106,7 @@ def _laboratory(
         steps=evidence.first.step + MARGIN,
         usual=result.timing.get("seconds", 0.0),
         at_once=pairs_at_once(),
+        whole=bool(evidence.first.process),  # each process counts its steps for itself
     )
 
 

@@ -280,6 +280,8 @@ class Search:
         done = self.lab.known(self.lab.frozen(self.frozen), "pipeline" if pipeline else "step")
         if self.op is not None or done is not None or not (pipeline or _computed(evidence)):
             return False
+        if evidence.first.process:  # ops are traced in the program itself
+            return False
         trial = self._traced(evidence, pipeline)
         seen = trial.evidence if trial is not None else None
         op = blame_op(seen, pipeline=pipeline) if seen is not None else None
