@@ -67,9 +67,9 @@ def record(folder: Path, steps: int, differs_at: int | None = None) -> float:
             numbers[-1] ^= 1
         digests = struct.pack(f"<{TENSORS}Q", *numbers)
         writer.write(Frame(step, 1, layout, digests, ((2, 0.5),), 0.001))
-    writer.close()
+    seal = writer.close()
     taken = time.perf_counter() - start
-    Manifest("program.py", status="ended", exit_code=0).write(folder)
+    Manifest("program.py", status="ended", exit_code=0, seal=seal).write(folder)
     return taken
 
 

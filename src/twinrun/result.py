@@ -21,13 +21,15 @@ from twinrun.comparison.verdict import (
 )
 from twinrun.errors import BadResult
 from twinrun.findings.finding import Finding
+from twinrun.protocol.spec import Tracing
+from twinrun.protocol.suspect import Suspect
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
     "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "Conditions", "Delivered",
-    "Experiment", "Growth", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict", "read_findings",
+    "Diagnosis", "Experiment", "Growth", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict", "read_findings",
 ]  # fmt: skip
 
 SCHEMA: Final = "twinrun/check/1"
@@ -49,6 +51,21 @@ class Experiment(Struct, frozen=True):
     steps: int = 0
     seconds: float | None = None
     command: str = ""
+    interventions: tuple[str, ...] = ()  # the options that ask for them
+    tracing: Tracing = ""
+    first_difference: Difference | None = None
+
+
+class Diagnosis(Struct, frozen=True):
+    """What a diagnosis that ran out of time needs to go on, beside its experiments."""
+
+    complete: bool
+    command: str  # the check itself, as a user would type it
+    suspects: tuple[Suspect, ...] = ()
+    may_race: bool = False
+    op: Finding | None = None  # blamed by a trace of what every op did
+    noticed: tuple[Finding, ...] = ()  # by the twins themselves, before the diagnosis
+    notes: tuple[str, ...] = ()  # of the check, before the diagnosis
 
 
 class Conditions(Struct, frozen=True):
@@ -105,6 +122,7 @@ class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     streams: tuple[Stream, ...] = ()
     findings: tuple[Finding, ...] = ()
     experiments: tuple[Experiment, ...] = ()
+    diagnosis: Diagnosis | None = None
     conditions: Conditions = Conditions()
     controls: dict[str, Any] = {}
     varied: tuple[str, ...] = ()

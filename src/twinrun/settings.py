@@ -69,6 +69,10 @@ OPTIONS: dict[str, Option] = {
     "sequential": Option("One twin after the other, for large models.", "switch"),
     "no_diagnose": Option("Report where the twins differ, do not look for the cause.", "switch"),
     "budget": Option("Time for the diagnosis.", "time", "120s"),
+    "resume_diagnosis": Option(
+        "Go on with the diagnosis of a result that was saved as JSON: what it tried is not tried again.",
+        metavar="RESULT",
+    ),
     "freeze": Option(
         "Make one source give the same values in every run, as an experiment of the diagnosis does. "
         "May be repeated.",

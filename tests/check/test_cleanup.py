@@ -73,9 +73,16 @@ def nobody_left(word: str, groups: set[int], seconds: float = 10.0) -> None:
 
 @pytest.fixture
 def family(tmp_path: Path) -> tuple[Path, Path, str]:
-    for name in ("ready", "program"):  # where each twin has its own files, nobody else would see that it is ready
+    for name in (
+        "ready",
+        "program",
+    ):  # where each twin has its own files, nobody else would see that it is ready
         (tmp_path / name).mkdir()
-    return write(tmp_path / "program", FAMILY), tmp_path / "ready", f"word-{os.getpid()}-{time.monotonic_ns()}"
+    return (
+        write(tmp_path / "program", FAMILY),
+        tmp_path / "ready",
+        f"word-{os.getpid()}-{time.monotonic_ns()}",
+    )
 
 
 @pytest.mark.parametrize("verb", ["check", "run"])

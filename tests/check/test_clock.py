@@ -58,7 +58,8 @@ def test_a_moved_clock_moves_every_way_of_reading_it_by_the_same(tmp_path: Path)
         days = [datetime.date.today().toordinal(), datetime.datetime.today().toordinal()]
         same = pickle.loads(pickle.dumps(datetime.datetime.now()))
         print(max(moments) - min(moments) < 5, days[0] == days[1], type(same) is datetime.datetime, int(time.time()))
-        x = tf.random.stateless_normal([2], [1, 2])
+        import twinrun
+        twinrun.probe("x", tf.random.stateless_normal([2], [1, 2]))
         """
     found = check(write(tmp_path, text), "--vary", "clock").document
     assert found["verdict"] == "repeats"

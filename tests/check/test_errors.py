@@ -245,7 +245,7 @@ def no_database(folder: Path) -> None:
         (from_the_future, "newer Twinrun"),
         (no_manifest, "not a recording"),
         (no_steps, "not a recording"),
-        (no_database, "not a recording"),
+        (no_database, "damaged"),
     ],
 )
 def test_a_recording_that_cannot_be_read(tmp_path: Path, spoil: Callable[[Path], None], says: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support import FIRST, check, outputs, python, twinrun, write
 
 # Random ops with seeds of their own and of the graph, sparse feeds, reference variables, a variable without a value,
@@ -101,4 +103,41 @@ def test_numbers_that_nobody_has_seen_are_not_compared(tmp_path: Path) -> None:
             print(s.run(tf.random.normal([3])))
         """
     answer = check(write(tmp_path, text))
-    assert (answer.code, answer.document["reason"]) == (2, "no training step was observed")
+    assert (answer.code, answer.document["reason_kind"]) == (2, "no-step")
+
+
+# A streaming metric keeps its state in local variables; what a run only fetches is an evaluation.
+EVALUATED = (
+    FIRST
+    + """
+import numpy as np, tensorflow as tf
+tf1 = tf.compat.v1
+data = np.arange(8, dtype="float32").reshape(4, 2)
+with tf.Graph().as_default(), tf1.Session() as s:
+    x = tf1.placeholder(tf.float32, [None, 2], name="x")
+    w = tf1.get_variable("w", initializer=tf.ones([2, 1]))
+    out = tf.reduce_mean(x @ w, name="out")
+    _, update = tf1.metrics.mean(out, name="mean")
+    train = tf1.train.GradientDescentOptimizer(1e-3).minimize(out ** 2)
+    s.run([tf1.global_variables_initializer(), tf1.local_variables_initializer()])
+    for step in range(1, 5):
+        s.run(train, {x: data})
+        shown = data + (step == 3 and sys.argv[1] == "fetched" and first())
+        s.run(out, {x: shown})
+        counted = data + (step == 2 and sys.argv[1] == "local" and first())
+        s.run(update.op, {x: counted})
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [("fetched", (3, "metric", "out")), ("local", (2, "weights", "mean/total"))],
+)
+def test_local_variables_and_evaluations_are_compared(
+    tmp_path: Path, what: str, expected: tuple[int, str, str]
+) -> None:
+    found = check(write(tmp_path, EVALUATED), arguments=[what, tmp_path / "marker"]).document
+    assert (found["verdict"], found["steps_compared"]) == ("diverges", expected[0] - 1)
+    difference = found["first_difference"]
+    assert (difference["step"], difference["phase"], difference["tensor"]) == expected

@@ -78,10 +78,13 @@ WRITES = """
     """
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize(("how", "user"), [("overlay", os.geteuid()), ("overlay", 1000), ("copy", 1000)])
 def test_each_twin_has_its_own_files_and_the_users_stay_as_they_were(
-    how: str, home: Path, store: ViewStore
+    how: str, user: int, home: Path, store: ViewStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(
+        "twinrun.launch.overlay_view.os.geteuid", lambda: user
+    )  # by a user namespace, or without
     program = Program(str(write(home, WRITES)), ("a", "b c"))
     before = state(home)
     made = views(store, how, program)
@@ -254,3 +257,16 @@ def test_a_frozen_file_that_lies_elsewhere_is_in_the_view_too(
         assert state.read_text() == "1"
     with pytest.raises(CannotCopy, match="state lies elsewhere"):
         store.views(program, {}, ways=("copy", "shared"), frozen=[str(state)])
+
+
+def test_in_the_home_folder_itself_caches_and_settings_stay_shared(
+    home: Path, store: ViewStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    (home / ".cache").mkdir()
+    text = "import pathlib\nfor name in ('mine', '.cache/downloaded'):\n    pathlib.Path(name).touch()"
+    program = Program(str(write(home, text)))
+    made = views(store, "overlay", program)
+    run(made, "A", program)
+    assert list(made.changes("A")) == ["mine"]
+    assert (home / ".cache" / "downloaded").exists() and not (home / "mine").exists()

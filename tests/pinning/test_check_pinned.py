@@ -22,6 +22,12 @@ def test_left_alone_it_diverges_and_pinned_it_repeats(twinrun: Run) -> None:
     assert all(entry["ok"] for entry in pinned["controls"].values())
 
 
+def test_a_graph_of_tensorflow_1_is_seeded_and_runs_under_op_determinism(twinrun: Run) -> None:
+    pinned = json.loads(twinrun("check", "--pin=strict", *JSON, str(PROGRAM.with_name("graph.py"))).stdout)
+    assert (pinned["verdict"], pinned["steps_compared"]) == ("repeats", 4), pinned
+    assert pinned["controls"]["op-determinism"]["state"] == "on"
+
+
 def test_strictly_pinned_to_a_device_that_is_not_there_nothing_is_judged(twinrun: Run) -> None:
     done = twinrun("run", "--pin=strict,device=gpu", "--output-format", "json", str(PROGRAM))
     result = json.loads(done.stdout)

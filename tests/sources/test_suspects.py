@@ -138,17 +138,36 @@ def test_a_draw_inside_a_library_is_suspected_behind_the_programs_own() -> None:
     noise = event(PYTHON, 8)
     both = [split, noise], [other(split), other(noise)]
     assert suspected(*both) == [("TW101", 8), ("TW102", 3)]
-    message = "sklearn's train_test_split draws from NumPy's global stream, which is not seeded"
+    message = "train_test_split shuffles without random_state, and NumPy's global stream is not seeded"
     assert found(*both)[1].message == message
 
 
-def test_lines_that_need_the_same_fix_are_one_suspect_that_freezes_them_all() -> None:
-    draws = [event(NUMPY, line, call="np.random.rand") for line in (3, 5, 7)]
-    first = found(draws, [other(draw) for draw in draws])[0]
-    assert first.freeze == tuple(Freeze("numpy-random", "draw", "/p/train.py", line) for line in (3, 5, 7))
-    assert first.message.endswith("which is not seeded (and at 2 more places)")
-    assert first.experiment == "with np.random.rand frozen there"
-    assert first.narrows
+def test_lines_that_need_the_same_fix_are_a_family_and_each_quotes_its_own_call() -> None:
+    calls = {3: "np.random.rand", 5: "np.random.normal", 7: "np.random.choice"}
+    draws = [event(NUMPY, line, call=call) for line, call in calls.items()]
+    family = found(draws, [other(draw) for draw in draws])[:3]
+    assert len({suspect.family for suspect in family}) == 1 and family[0].fix
+    for suspect, (line, call) in zip(family, calls.items(), strict=True):
+        assert suspect.freeze == (Freeze("numpy-random", "draw", "/p/train.py", line),)
+        assert (suspect.line, suspect.message.partition(" ")[0]) == (line, call)
+        assert suspect.experiment == f"with {call} frozen there"
+
+
+@pytest.mark.parametrize(
+    ("use", "call", "via"),
+    [
+        (("tf-random", "draw"), "tf.random (random_shuffle)", "keras"),
+        (("tf-random", "draw"), "tf.random (random_shuffle)", "tf_keras"),
+        (KERAS, "random.shuffle", "keras"),
+        (NUMPY, "np.random.shuffle", "tf_keras"),
+    ],
+)
+def test_the_shuffle_of_fit_has_one_code_however_it_is_done(
+    use: tuple[str, str], call: str, via: str
+) -> None:
+    seen = event(use, 5, call=call, via=via, entry="fit", seeded=False)
+    [suspect, _] = found([seen], [other(seen)])
+    assert (suspect.code, suspect.message) == ("TW201", "fit shuffles without a seed")
 
 
 def test_reseeding_is_blamed_before_the_draws_that_follow() -> None:

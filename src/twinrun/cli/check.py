@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
+from twinrun.errors import UsageError
 
 if TYPE_CHECKING:
     from twinrun.result import CheckResult
@@ -19,7 +20,7 @@ _CHECKED = (
 
 
 @click.command(cls=RunningVerb)
-@shared(*_CHECKED, "no_diagnose", "budget", "no_progress", "quiet", "fix_diff")
+@shared(*_CHECKED, "no_diagnose", "budget", "resume_diagnosis", "no_progress", "quiet", "fix_diff")
 @output_options()
 @program_arguments
 @click.pass_context
@@ -32,6 +33,8 @@ def check(ctx: click.Context, /, **given: Any) -> None:
     from twinrun.render import write_results
     from twinrun.render.several import one_program_only
 
+    if given["resume_diagnosis"] and all_wanted(given):
+        given |= _as_before(given["resume_diagnosis"])
     if all_wanted(given):
         one_program_only(html=given["html"], fix_diff=given["fix_diff"], keep_files=given["keep_files"])
     results = one_or_all(given, _checked)
@@ -42,7 +45,7 @@ def check(ctx: click.Context, /, **given: Any) -> None:
 
 def _checked(program: tuple[str, ...], module: str | None, **given: Any) -> CheckResult:
     from twinrun.cli.progress import screen
-    from twinrun.diagnose.diagnosis import check_and_diagnose
+    from twinrun.diagnose.diagnosis import check_and_diagnose, resume_diagnosis
     from twinrun.launch.check import run_check
     from twinrun.settings import check_options
 
@@ -50,4 +53,31 @@ def _checked(program: tuple[str, ...], module: str | None, **given: Any) -> Chec
     live = screen(quiet=given["quiet"] or given["no_progress"])
     if given["no_diagnose"]:
         return run_check(options, live)
-    return check_and_diagnose(options, live, budget=given["budget"])
+    saved_as = given["output_file"] if given["output_format"] == "json" else None
+    if given["resume_diagnosis"]:
+        return resume_diagnosis(options, _saved(given["resume_diagnosis"]), live, given["budget"], saved_as)
+    return check_and_diagnose(options, live, given["budget"], saved_as)
+
+
+def _as_before(file: str) -> dict[str, Any]:
+    """The program and the options of the check whose result was saved there."""
+    import shlex
+
+    from twinrun.environment.secrets import MASK
+
+    diagnosis = _saved(file).diagnosis
+    if diagnosis is None:
+        raise UsageError(f"{file} holds no diagnosis", hint="give the result of a check that diverges")
+    words = shlex.split(diagnosis.command)[2:]
+    if any(MASK in word for word in words):
+        hint = "give the program and its arguments again, behind the options"
+        raise UsageError("an argument of the program is secret, and was not saved", hint=hint)
+    with check.make_context("check", words) as context:
+        return {name: context.params[name] for name in (*_CHECKED, "program", "module")}
+
+
+def _saved(file: str) -> CheckResult:
+    from twinrun.cli.report import read_document
+    from twinrun.result import CheckResult
+
+    return CheckResult.from_json(read_document(file), where=file)

@@ -19,7 +19,7 @@ from twinrun.cli.options import ConfiguredVerb, output_options, shared
 def diff(ctx: click.Context, /, a: str, b: str, contract: str, **shown: Any) -> None:
     """Compare the recordings A and B, and report from which step and tensor they differ.
 
-    Exit codes: 0 repeats, 1 diverges, 2 could not judge.
+    Runs that were cut off are compared as far as they go. Exit codes: 0 repeats, 1 diverges, 2 could not judge.
     """
     from twinrun.comparison.contract import parse_contract
     from twinrun.launch.offline import compare_recordings

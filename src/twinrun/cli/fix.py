@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from twinrun.errors import UsageError
 if TYPE_CHECKING:
     from twinrun.findings.fixes import Fix
 
-_CHECKED = ("runs", "contract", "sequential", "stress", "steps", "vary", "timeout", "folder")
+_CHECKED = ("runs", "contract", "sequential", "stress", "steps", "vary", "timeout", "folder", "ignore_output")
 _BUDGET = {"help": "Time for the whole search; then what was found so far is printed.", "default": "10m"}
 
 
@@ -30,6 +31,7 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
     --write. Exit codes: 0 the patched program repeats, 1 it still diverges, 2 could not judge.
     """
     from twinrun.cli.progress import screen
+    from twinrun.findings.fixes.diff import patch_root
     from twinrun.fix.search import Search
     from twinrun.fix.trials import Trials
     from twinrun.render import json_text, write
@@ -45,7 +47,12 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
     try:
         trials = Trials(options, live, seconds=given["budget"], seed=given["seed"])
         search = Search(trials)
-        result = search.run(_ask if given["interactive"] else None)
+
+        def ask(change: Fix) -> str:
+            live.close()  # nothing may be drawn over the question
+            return _ask(change)
+
+        result = search.run(ask if given["interactive"] else None)
     finally:
         live.close()
     texts = trials.patch(search.units).texts
@@ -57,6 +64,8 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
         write(json_text(result.as_json()), given["output_file"])
     else:
         write(trials.files.patch(texts), given["output_file"])
+        if texts and not written and (root := patch_root(texts)) != Path.cwd():
+            click.echo(f"apply it in {root}", err=True)
         click.echo(proved(result, quiet=given["quiet"]), err=True, nl=False)
     ctx.exit(result.exit_code)
 

@@ -29,7 +29,7 @@ def report(result: str, output_format: str, output_file: str | None, html: str |
     from twinrun.render.several import one_program_only, results_in
     from twinrun.result import read_findings
 
-    document = _read(result)
+    document = read_document(result)
     holds_checks = str(document["schema"]).startswith(("twinrun/check", "twinrun/baseline"))
     if output_format in _FINDINGS_ONLY and html is None and not holds_checks:
         # Findings look the same in every verb's document.
@@ -41,7 +41,7 @@ def report(result: str, output_format: str, output_file: str | None, html: str |
     write_results(results, output_format=output_format, output_file=output_file, html=html, quiet=quiet)
 
 
-def _read(file: str) -> dict[str, Any]:
+def read_document(file: str) -> dict[str, Any]:
     from twinrun.result import SAVE_ONE
 
     try:

@@ -18,7 +18,7 @@ from twinrun.settings import pin_request
 def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     """Run PROGRAM once and keep a recording that `twinrun diff` can compare.
 
-    The exit code is the program's own, or 2 when it could not be instrumented.
+    The exit code is the program's own, or 2 when it could not be instrumented or trained nothing that was observed.
     """
     from twinrun.cli.progress import screen
     from twinrun.launch.interventions import parse_interventions

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ def contents(path: Path) -> Contents:
     """Raises OSError where it cannot be read."""
     size = path.stat().st_size
     with path.open("rb") as file:
-        start = file.read(8)
+        start = file.read(512)
         file.seek(0)
         if "tfevents" in path.name:
             return {"": _event_records(file.read(_MOST_UNPACKED))}
@@ -42,12 +43,12 @@ def contents(path: Path) -> Contents:
 
 
 def _has_parts(start: bytes) -> bool:
-    return start.startswith((b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"\x1f\x8b"))
+    return start.startswith((b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"\x1f\x8b")) or start[257:262] == b"ustar"
 
 
 def _parts(data: bytes, name: str, depth: int) -> Iterator[tuple[str, Part]]:
     """The parts of an archive, or the data as they are. Damaged archives are opaque."""
-    if depth < _DEEPEST and _has_parts(data[:8]):
+    if depth < _DEEPEST and _has_parts(data[:512]):
         try:
             yield from list(_unpacked(data, name, depth))
             return
@@ -56,6 +57,7 @@ def _parts(data: bytes, name: str, depth: int) -> Iterator[tuple[str, Part]]:
             EOFError,
             ValueError,
             KeyError,
+            tarfile.TarError,
             zipfile.BadZipFile,
             zlib.error,
             ImportError,
@@ -70,6 +72,12 @@ def _unpacked(data: bytes, name: str, depth: int) -> Iterator[tuple[str, Part]]:
     if data.startswith(b"\x1f\x8b"):
         with gzip.open(io.BytesIO(data)) as packed:
             yield from _parts(packed.read(_MOST_UNPACKED), name, depth + 1)
+    elif data[257:262] == b"ustar":
+        with tarfile.open(fileobj=io.BytesIO(data)) as tape:
+            for entry in tape:
+                file = tape.extractfile(entry)
+                content = file.read() if file is not None else b""
+                yield from _parts(content, f"{name}/{entry.name}".lstrip("/"), depth + 1)
     elif data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for member in archive.infolist():

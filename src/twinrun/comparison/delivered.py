@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from twinrun.comparison.contents import Contents, Part, contents
-from twinrun.comparison.shown import Run, only_shows, visible_lines
+from twinrun.comparison.shown import FROZEN, Run, only_shows, visible_lines
 from twinrun.errors import UsageError
 
 STDOUT = "standard output"
@@ -97,8 +97,9 @@ def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Com
                 )
             )
             continue
-        if _shape(one.run.hide(name)) != _shape(other.run.hide(second)):
-            found.append(Mismatch(name, _NAME, 1, name, second))
+        shown = one.run.hide(_shape(name)), other.run.hide(_shape(second))
+        if name != second and shown[0] != shown[1]:
+            found.append(Mismatch(name, _NAME, 1, *shown))
         left, right = one.files[name], other.files[second]
         if left is not None and right is not None:
             found += _files(name, left, right, one.run, other.run, reader)
@@ -110,27 +111,31 @@ def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Com
 
 
 def still_there(
-    found: Mismatch, one: Delivery, other: Delivery, reader: Reader | None, *, drawn: bool
+    found: Mismatch, frozen: tuple[Delivery, Delivery] | None, reader: Reader | None, *, drawn: bool
 ) -> bool:
-    """Whether a mismatch is more than a show, given what two runs delivered with the clock and made-up names frozen."""
+    """Whether a mismatch is more than a show. `frozen`: what two runs delivered with the clock and made-up names frozen."""
+    if frozen is None:
+        return not found.line or not only_shows(found.a, found.b, None, found.heading)
     try:
-        left, right = (_part(found, delivery, reader) for delivery in (one, other))
+        parts = [_part(found, delivery, reader) for delivery in frozen]
     except OSError:
         return True
-    if left is None or right is None:
-        return True
-    if isinstance(left, str) or isinstance(right, str) or not found.line:
-        return left != right or drawn
-    lines = [[run.hide(line) for line in part] for run, part in ((one.run, left), (other.run, right))]
+    if any(isinstance(part, str) for part in parts) or not found.line:
+        return None in parts or parts[0] != parts[1] or drawn
+    lines = [
+        [FROZEN.hide(delivery.run.hide(line)) for line in part or ()]
+        for delivery, part in zip(frozen, parts, strict=True)
+    ]
     if found.column >= 0:
-        cells = [_cell(found, part) for part in lines]
-        return cells[0] is None or cells[0] != cells[1] or not _explained(found, cells[0], drawn)
-    frozen = _matching(found.a, lines[0], found.line - 1)
-    return frozen is None or frozen not in lines[1] or not _explained(found, frozen, drawn)
-
-
-def _explained(found: Mismatch, frozen: str, drawn: bool) -> bool:
-    return only_shows(found.a, found.b, frozen, found.heading, drawn=drawn)
+        places = [_cell(found, part) for part in lines]
+    else:
+        places = [
+            _matching(line, part, found.line - 1)
+            for line, part in zip((found.a, found.b), lines, strict=True)
+        ]
+    one, other = places
+    pair = (one, other) if one is not None and other is not None else None
+    return not only_shows(found.a, found.b, pair, found.heading, drawn=drawn)
 
 
 def _cell(found: Mismatch, lines: list[str]) -> str | None:
@@ -143,7 +148,7 @@ def _paired(one: Delivery, other: Delivery) -> Iterator[tuple[str, str]]:
     left, right = sorted(one.files), sorted(other.files)
     for shape in (
         lambda run, name: name,
-        lambda run, name: _shape(run.hide(name)),
+        lambda run, name: run.hide(_shape(name)),
         lambda run, name: _kind(name),
     ):
         waiting: dict[str, list[str]] = {}
@@ -240,10 +245,12 @@ def _kind(name: str) -> str:
 
 
 def _matching(line: str, lines: list[str], near: int) -> str | None:
-    """The line of another run that stands in the place of this one: of its shape, and nearest to it."""
+    """The line of another run that stands in the place of this one: of its shape and nearest to it, else the same line."""
     shape = _line_shape(line)
     fitting = [number for number, each in enumerate(lines) if _line_shape(each) == shape]
-    return lines[min(fitting, key=lambda number: abs(number - near))] if fitting else None
+    if fitting:
+        return lines[min(fitting, key=lambda number: abs(number - near))]
+    return lines[near] if near < len(lines) else None
 
 
 def _line_shape(line: str) -> str:

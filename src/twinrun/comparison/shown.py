@@ -9,17 +9,21 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 
-TICK = 1.37  # seconds between two readings of a clock that is frozen everywhere
+# A clock that is frozen everywhere begins here, and is a tick later at every reading.
+FROZEN_TIME, TICK = 1_600_000_000.0, 1.37
+NO_PROCESS = (
+    1 << 22
+)  # the frozen process number: above every one that Linux gives, so what is sent to it reaches nobody
 
 _MOST_TICKS = 2000
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _BAR = re.compile(r"\d+%\|.*\|.*\[.*\]|\d+it \[\d\d:\d\d,")  # tqdm's
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{8,16}\b")
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])|(?<![\d.])\d{14,15}(?![\d.])")
+_NUMBER = re.compile(r"(?<![^\W_])(?<![\d.]\.)\d+(?:\.\d+)?(?!\w|\.\d)|(?<![\d.])\d{14,15}(?![\d.])")
 _MOMENT = re.compile(r"\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19}")
 _TIME_OF_DAY = re.compile(
-    r"(?<!\d)(?:\d{4}-?\d\d-?\d\d[-_T@ ]?(\d\d)[-_:.h]?(\d\d)[-_:.m]?(\d\d)|(\d\d):(\d\d):(\d\d))(?:[.,]\d+)?(?!\d)"
+    r"(?<!\d)(?:\d{4}-?\d\d-?\d\d[-_T@ ]?(\d\d)[-_:.h]?(\d\d)[-_:.m]?(\d\d)|(\d\d):(\d\d):(\d\d))(?:[.,]\d+)*(?!\d)"
 )
 # As uuid1 and uuid4 make them: the version is a part of it.
 _UUID = re.compile(
@@ -30,8 +34,8 @@ _HOUR = re.compile(r"(?<![\d:])(\d\d):(\d\d)(?![\d:])")
 _USER_SPACE = range(0x5000_0000_0000, 0x8000_0000_0000)  # where Linux puts the objects of a process
 
 # A number with what clings to it, a word, or a sign.
-_WORD = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?[^\W_]*|[^\W\d_][^\W_]*|[^\s]")
-_PATH_WORD = re.compile(r"[^\s/\"'(),:;=]+|[^\s]")  # temporary names may hold underscores
+_WORD = re.compile(r"<\w+>|\d+(?:\.\d+)?(?:e[-+]?\d+)?[^\W_]*|[^\W\d_][^\W_]*|[^\s]")
+_PATH_WORD = re.compile(r"<\w+>|[^\s/\"'(),:;=]+|[^\s]")  # temporary names may hold underscores
 _VALUE = re.compile(r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(.*)", re.IGNORECASE)
 _UNITS = {
     "s", "sec", "secs", "second", "seconds", "ms", "msec", "us", "µs", "ns", "m", "min", "mins", "minute", "minutes",
@@ -42,7 +46,13 @@ _ABOUT_TIME = re.compile(
     r"per_sec|fps|(^|_)ms(_|$)|timestamp|\bdate",
     re.IGNORECASE,
 )
-_ABOUT_MEMORY = re.compile(r"memory|\bmem\b|rss|\bram\b|vram|heap", re.IGNORECASE)
+_ABOUT_MEMORY = re.compile(r"memory|\bmem\b|rss|\bram\b|vram|heap|peak", re.IGNORECASE)
+# What stands before a duration that no frozen clock reaches: a library's own, or the processor's.
+_BEFORE_DURATION = re.compile(
+    r"in|took|after|elapsed|.*time.*|total|waited|waiting|for|eta|cpu|wall|user|sys|duration|slept|sleeping",
+    re.IGNORECASE,
+)
+_RATE = re.compile(r"\s*\w*\s?/\s?(s|sec|second|min|it|step|epoch|batch)\b|\s*\w+ per (second|minute)")
 _BYTES = re.compile(r"([kmgt]i?)?b|bytes", re.IGNORECASE)
 _HEX = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{6,}", re.IGNORECASE)
 _FROZEN_NAME = re.compile(r"frozen_[0-9a-f]{8}")  # as the frozen source of names makes them
@@ -93,6 +103,11 @@ class Run:
         return frozenset(text[:5] for text in self._seconds)
 
 
+FROZEN = Run(
+    NO_PROCESS, FROZEN_TIME, FROZEN_TIME + _MOST_TICKS * TICK
+)  # what a frozen clock shows of any run
+
+
 def visible_lines(text: str) -> list[str]:
     """The lines that a terminal shows in the end, without colours: what a carriage return overwrites is gone, and so are
     progress bars."""
@@ -106,41 +121,81 @@ def visible_lines(text: str) -> list[str]:
     return lines
 
 
-def only_shows(a: str, b: str, frozen: str, heading: str = "", *, drawn: bool = False) -> bool:
-    """Whether two differing lines differ only in times, durations, rates, made-up names and the like. `frozen` is the
-    line in runs with the clock and made-up names frozen, which were equal. `heading` names the column of the value where
-    the line does not. `drawn`: random draws or seeds differed too, so a made-up name may be a result in disguise."""
-    word = _PATH_WORD if _FROZEN_NAME.search(frozen) else _WORD
-    rows = [word.findall(line) for line in (a, b, frozen)]
+def only_shows(
+    a: str, b: str, frozen: tuple[str, str] | None, heading: str = "", *, drawn: bool = False
+) -> bool:
+    """Whether two differing lines differ only in times, durations, rates, made-up names and the like. `frozen` holds the
+    lines in two runs with the clock and made-up names frozen: what is equal there need only look like one of these, what
+    still differs must be beyond doubt. `heading` names the column of the value where the line does not. `drawn`: random
+    draws or seeds differed too, so a made-up name may be a result in disguise."""
+    word = _PATH_WORD if frozen and _FROZEN_NAME.search(frozen[0]) else _WORD
+    rows = [list(word.finditer(line)) for line in (a, b, *(frozen or ()))]
     if len(rows[0]) != len(rows[1]):
         return False
-    still = rows[2] if len(rows[2]) == len(rows[0]) else None
+    settled = [[each[0] for each in row] if len(row) == len(rows[0]) else None for row in rows[2:]]
     for number, (one, other) in enumerate(zip(rows[0], rows[1], strict=True)):
-        if one == other:
+        if one[0] == other[0]:
             continue
-        before = " ".join(rows[0][max(0, number - 4) : number])
-        after = "".join(rows[0][number + 1 : number + 5])
-        if not _shows(one, other, still[number] if still else None, f"{heading} {before}", after, drawn):
+        value = _Differing(one[0], other[0], f"{heading} {a[: one.start()]}", a[one.end() :])
+        if value.is_beyond_doubt():
+            continue
+        words = {row[number] if row else None for row in settled}
+        if not frozen or (None not in words and len(words) > 1) or (None in words and frozen[0] != frozen[1]):
+            return False
+        shown = words.pop() or ("<process>" if "<process>" in frozen[0] and value.may_be_process() else None)
+        if not value.looks_shown(shown, drawn):
             return False
     return True
 
 
-def _shows(one: str, other: str, frozen: str | None, before: str, after: str, drawn: bool) -> bool:
-    if frozen is not None and _FROZEN_NAME.search(frozen):
-        return True
-    values = [_VALUE.fullmatch(word) for word in (one, other)]
-    units = {value[2] for value in values if value}
-    if not all(values) or len(units) > 1 or not units <= {"", *_UNITS}:
-        return not drawn and all(_HEX.fullmatch(word) for word in (one, other))
-    unit = units.pop() or (re.match(r"[\w/µ]+", after) or [""])[0]
-    near = before.split()[-3:]
-    if unit in _UNITS or re.match(r"\w*/(s|sec|second|it|step|min)\b", unit):
-        return True
-    if any(_ABOUT_TIME.search(word) for word in near):
-        return True
-    if _BYTES.fullmatch(unit) and any(_ABOUT_MEMORY.search(word) for word in near):
-        return True
-    return frozen is not None and not drawn and _is_ticks(frozen)
+@dataclass(frozen=True)
+class _Differing:
+    """One word of a line in two runs, with the text around it."""
+
+    one: str
+    other: str
+    before: str
+    after: str
+
+    @cached_property
+    def unit(self) -> str | None:
+        """What two numbers are counted in; None for what are not numbers of one unit."""
+        values = [_VALUE.fullmatch(word) for word in (self.one, self.other)]
+        units = {value[2] for value in values if value}
+        if not all(values) or len(units) > 1:
+            return None
+        return units.pop() or (re.match(r"\s*([\w%µ]*)", self.after) or ["", ""])[1]
+
+    @cached_property
+    def near(self) -> list[str]:
+        return re.findall(r"[\w%]+", self.before)[-3:]
+
+    def is_beyond_doubt(self) -> bool:
+        """A rate, a duration or an amount of memory by the words around it."""
+        if self.unit is None:
+            return False
+        suffix = (_VALUE.fullmatch(self.one) or ["", "", ""])[2]
+        if _RATE.match(suffix + self.after):
+            return True
+        if self.unit in _UNITS:
+            return any(_BEFORE_DURATION.fullmatch(word) for word in self.near[-2:])
+        return _BYTES.fullmatch(self.unit) is not None and any(
+            _ABOUT_MEMORY.search(word) for word in self.near
+        )
+
+    def may_be_process(self) -> bool:
+        return all(word.isdigit() and 1 < int(word) < NO_PROCESS for word in (self.one, self.other))
+
+    def looks_shown(self, frozen: str | None, drawn: bool) -> bool:
+        if frozen is not None and (frozen in ("<time>", "<process>") or _FROZEN_NAME.search(frozen)):
+            return True
+        if self.unit is not None and (
+            self.unit in _UNITS or any(_ABOUT_TIME.search(word) for word in self.near)
+        ):
+            return True
+        if drawn:
+            return False
+        return all(map(_HEX.fullmatch, (self.one, self.other))) or (frozen is not None and _is_ticks(frozen))
 
 
 def _is_ticks(text: str) -> bool:

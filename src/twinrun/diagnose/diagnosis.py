@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from twinrun.diagnose.experiments import MARGIN, Laboratory
+from msgspec import structs
+
+from twinrun.diagnose.experiments import FOREVER, MARGIN, Laboratory, Trial, command, pairs_at_once
+from twinrun.diagnose.likely import likely_findings
 from twinrun.diagnose.search import Search
-from twinrun.diagnose.suspects import suspects
+from twinrun.diagnose.suspects import may_race, suspects
 from twinrun.diagnose.variations import blame_variations
 from twinrun.findings.finding import Finding
-from twinrun.launch.check import Observed, observe_check
+from twinrun.launch.check import observe_check
+from twinrun.launch.folders import new_folder
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.protocol import Evidence, Stress, Vary
+from twinrun.protocol import Evidence, Stress, Suspect, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import without
-from twinrun.result import DIVERGES, CheckResult, Conditions
+from twinrun.result import DIVERGES, UNDECIDED, CheckResult, Conditions, Diagnosis
 from twinrun.source_audit.program_files import find_script
 from twinrun.source_audit.program_source import ProgramSource
 
@@ -23,48 +28,85 @@ BUDGET = 120.0
 
 
 def check_and_diagnose(
-    options: CheckOptions, screen: Screen | None = None, budget: float | None = None
+    options: CheckOptions,
+    screen: Screen | None = None,
+    budget: float | None = None,
+    saved_as: str | None = None,
 ) -> CheckResult:
+    """`saved_as` is the file that the result will be written to, where it can be resumed from that."""
     screen = screen or Screen()
     try:
         observed = observe_check(options, screen)
         result = observed.result
-        if result.verdict != DIVERGES:
+        files = {event.file for facts in observed.facts for event in facts.events}
+        evidence = observed.evidence(_code_of(options, files))
+        if result.verdict != DIVERGES or evidence is None:
             return result
-        evidence = observed.evidence(_code_of(options, observed))
-        if evidence is None:
-            return result
-        # What differed only one after the other, or in a stress run, is looked for under the same conditions.
-        options = _under(options, result.conditions)
-        place = Path(result.recordings[0]).parent if result.recordings else Path()
-        plain = replace(options, runs=2, detail=False, folder=None, experiment=True)
-        steps = evidence.first.step + MARGIN
-        lab = Laboratory(plain, screen, budget or BUDGET, place / "experiments", evidence.code, steps)
-        return _diagnose(lab, result, evidence)
+        before = Diagnosis(
+            complete=False,
+            command=command(options, diagnose=True),
+            may_race=result.conditions.stress or may_race(evidence),
+            noticed=result.findings,
+            notes=result.notes,
+        )
+        folder = Path(result.recordings[0]).parent if result.recordings else Path()
+        lab = _laboratory(options, screen, budget, folder, result, evidence)
+        return _diagnose(lab, result, evidence, before, saved_as)
     finally:
         screen.close()
 
 
-def _code_of(options: CheckOptions, observed: Observed) -> Code:
+def resume_diagnosis(
+    options: CheckOptions,
+    saved: CheckResult,
+    screen: Screen | None = None,
+    budget: float | None = None,
+    saved_as: str | None = None,
+) -> CheckResult:
+    """Go on with the diagnosis of a saved result. Its experiments count as done; what could not be judged is worth
+    another try."""
+    before, first = saved.diagnosis, saved.first_difference
+    if before is None or before.complete or first is None:
+        return saved.replace(notes=(*saved.notes, "nothing is left to try"))
+    screen = screen or Screen()
+    try:
+        streams = tuple(row.stream for row in saved.streams)
+        evidence = Evidence(first, (), streams, None, _code_of(options, ()))
+        lab = _laboratory(options, screen, budget, new_folder("check", options.folder), saved, evidence)
+        judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
+        lab.trials = [Trial.saved(each, saved.program) for each in judged]
+        return _diagnose(lab, saved, evidence, before, saved_as)
+    finally:
+        screen.close()
+
+
+def _code_of(options: CheckOptions, files: Iterable[str]) -> Code:
     """The program's own source as the twins saw it, and the files that its events name."""
     program = options.program
-    files = {event.file for facts in observed.facts for event in facts.events}
     script = find_script(program.target, module=program.module)
     return ProgramSource(script, program.arguments, program.module, files, options.patched)
 
 
-def _diagnose(lab: Laboratory, result: CheckResult, evidence: Evidence) -> CheckResult:
-    if lab.options.variations:
-        blamed = blame_variations(lab, lab.options.variations, evidence)
-        if blamed is not None:
-            return _concluded(result, lab, *blamed)
-        # They differ with nothing varied as well: the variation is not to blame, and not needed from here on.
-        plain = without(Vary, lab.options.interventions)
-        lab.options = replace(lab.options, interventions=plain)
-        evidence = lab.trials[-1].evidence or evidence
-    search = Search(lab, suspects)
-    search.explain(evidence)
-    return _concluded(result, lab, search.findings, search.notes)
+def _laboratory(
+    options: CheckOptions,
+    screen: Screen,
+    budget: float | None,
+    folder: Path,
+    result: CheckResult,
+    evidence: Evidence,
+) -> Laboratory:
+    # What differed only one after the other, or in a stress run, is looked for under the same conditions.
+    plain = replace(_under(options, result.conditions), runs=2, detail=False, folder=None, experiment=True)
+    return Laboratory(
+        plain,
+        screen,
+        budget or BUDGET,
+        folder / "experiments",
+        evidence.code,
+        steps=evidence.first.step + MARGIN,
+        usual=result.timing.get("seconds", 0.0),
+        at_once=pairs_at_once(),
+    )
 
 
 def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
@@ -78,17 +120,60 @@ def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
     )
 
 
-def _concluded(
-    result: CheckResult, lab: Laboratory, findings: list[Finding], notes: list[str]
+def _diagnose(
+    lab: Laboratory, result: CheckResult, evidence: Evidence, before: Diagnosis, saved_as: str | None
 ) -> CheckResult:
-    notes = [*notes, *dict.fromkeys(lab.notes)]
+    if lab.options.variations:
+        blamed = blame_variations(lab, lab.options.variations, evidence)
+        if blamed is not None:
+            return _concluded(result, lab, *blamed, before)
+        # They differ with nothing varied as well: the variation is not to blame, and not needed from here on.
+        plain = without(Vary, lab.options.interventions)
+        lab.options = replace(lab.options, interventions=plain)
+        evidence = lab.trials[-1].evidence or evidence
+
+    def known_or_found(seen: Evidence) -> list[Suspect]:
+        """A saved result has the suspects, and not the events that led to them."""
+        saved = list(before.suspects) if not seen.pairs else []
+        return saved or suspects(seen)
+
+    search = Search(lab, known_or_found, before.may_race, op=before.op)
+    search.explain(evidence)
+    likely = likely_findings(search, evidence, evidence.code.audited() if not search.explained else ())
+    if lab.untried:
+        likely = [replace(each, evidence=(*each.evidence, _to_go_on(saved_as))) for each in likely]
+    known = structs.replace(before, suspects=tuple(search.suspected), may_race=search.may_race, op=search.op)
+    return _concluded(result, lab, [*search.findings, *likely], _notes(search), known)
+
+
+def _notes(search: Search) -> list[str]:
+    if search.findings or search.goal == FOREVER:
+        more = "with everything suspected frozen the twins still differ: something else is at work as well"
+        explained = search.goal == FOREVER or search.op is not None
+        return search.notes if explained else [*search.notes, more]
+    tried = "no experiment made the twins repeat" if search.lab.trials else "there was nothing to try"
+    return [*search.notes, f"no cause found: {tried}"]
+
+
+def _to_go_on(saved_as: str | None) -> str:
+    if saved_as is not None:
+        return f"to go on: twinrun check --resume-diagnosis {saved_as}"
+    how = "--output-format json --output-file result.json"
+    return f"to go on: save the result ({how}), then twinrun check --resume-diagnosis result.json"
+
+
+def _concluded(
+    result: CheckResult, lab: Laboratory, findings: list[Finding], notes: list[str], diagnosis: Diagnosis
+) -> CheckResult:
+    notes = [*diagnosis.notes, *notes, *dict.fromkeys(lab.notes)]
     if lab.untried:
         untried = "; ".join(dict.fromkeys(lab.untried))
-        notes = [*notes, f"the time for the diagnosis was spent; not tried: {untried}"]
+        notes.append(f"the time for the diagnosis was spent; not tried: {untried}")
     known = {(finding.code, finding.file, finding.line) for finding in findings}
-    noticed = [other for other in result.findings if (other.code, other.file, other.line) not in known]
+    noticed = [each for each in diagnosis.noticed if (each.code, each.file, each.line) not in known]
     return result.replace(
         findings=(*findings, *noticed),
         experiments=tuple(trial.as_experiment() for trial in lab.trials),
-        notes=(*result.notes, *notes),
+        diagnosis=structs.replace(diagnosis, complete=not lab.untried),
+        notes=tuple(notes),
     )

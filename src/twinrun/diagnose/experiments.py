@@ -1,16 +1,23 @@
 """Experiments: the twins again, for the few steps that matter, with something frozen or varied. Each is kept with its
-outcome and the command that repeats it."""
+outcome and the command that repeats it; what is known from a saved result is not run again."""
 
 from __future__ import annotations
 
+import os
+import resource
 import shlex
 import shutil
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import count
+from math import inf
 from pathlib import Path
 from typing import Any
 
+from twinrun.comparison.judge import Judge
 from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotCopy
 from twinrun.launch.check import observe_check
@@ -19,20 +26,29 @@ from twinrun.protocol import Evidence, Freeze, Interventions, Suspect, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import as_options, without
 from twinrun.protocol.spec import Tracing
-from twinrun.result import DIVERGES, REPEATS, CheckResult, Experiment
+from twinrun.recording.frame import PHASES
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Experiment
 
 MARGIN = 20  # steps beyond the first difference that must repeat
+Reach = tuple[float, int]  # step and phase up to which the twins agree
+FOREVER: Reach = (inf, 0)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One experiment and its outcome."""
+    """One experiment and its outcome. `interventions` are the options that ask for them, as texts."""
 
     what: str
     result: CheckResult
     seconds: float
     evidence: Evidence | None = None
     command: str = ""
+    interventions: frozenset[str] = frozenset()
+    tracing: Tracing = ""
+
+    @property
+    def judged(self) -> bool:
+        return self.result.verdict != UNDECIDED
 
     @property
     def repeats(self) -> bool:
@@ -42,22 +58,62 @@ class Trial:
     def steps(self) -> int:
         return self.result.steps_compared
 
-    def later_than(self, evidence: Evidence) -> bool:
-        """The difference did not vanish and came later: something was explained, and not all."""
-        diverges = self.result.verdict == DIVERGES
-        return diverges and self.evidence is not None and self.evidence.early > evidence.early
+    @property
+    def reach(self) -> Reach:
+        """How far the twins agreed: not at all where that is not known."""
+        first = self.result.first_difference
+        if self.repeats:
+            return FOREVER
+        return (first.step, PHASES.index(first.phase)) if first is not None and self.judged else (-1, 0)
 
     def as_experiment(self) -> Experiment:
-        seconds = round(self.seconds, 1)
-        return Experiment(self.what, self._outcome(), self.result.verdict, self.steps, seconds, self.command)
+        return Experiment(
+            self.what,
+            self._outcome(),
+            self.result.verdict,
+            self.steps,
+            round(self.seconds, 1),
+            self.command,
+            tuple(sorted(self.interventions)),
+            self.tracing,
+            self.result.first_difference,
+        )
+
+    @staticmethod
+    def saved(experiment: Experiment, program: str) -> Trial:
+        """As far as a saved result knows it: without the evidence."""
+        result = CheckResult(
+            program,
+            experiment.verdict,
+            steps_compared=experiment.steps,
+            first_difference=experiment.first_difference,
+        )
+        interventions, tracing = frozenset(experiment.interventions), experiment.tracing
+        seconds = experiment.seconds or 0.0
+        return Trial(experiment.what, result, seconds, None, experiment.command, interventions, tracing)
 
     def _outcome(self) -> str:
         if self.repeats:
             return f"the twins repeat for {self.steps} steps" if self.steps else "the twins repeat"
-        if self.result.verdict == DIVERGES and self.evidence is not None:
-            first = self.evidence.first
+        first = self.result.first_difference
+        if self.result.verdict == DIVERGES and first is not None:
             return f"they still differ, at step {first.step}, phase {first.phase}"
         return f"could not be judged: {self.result.reason}" if self.result.reason else self.result.verdict
+
+
+class _Cancelled(Exception):
+    """The experiment is not needed any more."""
+
+
+class _Background(Screen):
+    """For experiments that run side by side: shows nothing, and ends them when the diagnosis is broken off."""
+
+    def __init__(self) -> None:
+        self.cancelled = threading.Event()
+
+    def tick(self, judge: Judge) -> None:
+        if self.cancelled.is_set():
+            raise _Cancelled
 
 
 @dataclass
@@ -70,58 +126,121 @@ class Laboratory:
     folder: Path
     code: Code
     steps: int = MARGIN
+    usual: float = 0.0  # seconds that the check took
     trials: list[Trial] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)  # because the time was spent
     notes: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     longest: float = 0.0
+    at_once: int = 1  # experiments that have room side by side
+    _numbers: count[int] = field(default_factory=lambda: count(1))
 
     def freeze(
-        self, suspects: Iterable[Suspect], *, what: str | None = None, tracing: Tracing = ""
+        self,
+        suspects: Iterable[Suspect],
+        *,
+        what: str | None = None,
+        tracing: Tracing = "",
+        screen: Screen | None = None,
     ) -> Trial | None:
         """The twins with these suspects frozen. None when it could not be tried."""
         suspects = list(suspects)
         what = what or " and ".join(dict.fromkeys(suspect.experiment for suspect in suspects))
-        freezes = dict.fromkeys(freeze for suspect in suspects for freeze in suspect.freeze)
         sequential = self.options.sequential or any(suspect.sequential for suspect in suspects)
-        interventions = (*self.options.interventions, *freezes)
-        return self._run(what, interventions, sequential=sequential, tracing=tracing)
+        changes = {"sequential": sequential, "tracing": tracing}
+        return self._run(what, self._with(suspects), screen or self.screen, **changes)
+
+    def freeze_side_by_side(self, wanted: Sequence[tuple[list[Suspect], str]]) -> None:
+        """Several experiments at a time, as many as the machine has room for."""
+        background = _Background()
+        with ThreadPoolExecutor(self.at_once) as pool:
+            try:
+                running = [pool.submit(self.freeze, s, what=what, screen=background) for s, what in wanted]
+                for each in running:
+                    each.result()
+            except BaseException:
+                background.cancelled.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def frozen(self, suspects: Iterable[Suspect]) -> frozenset[str]:
+        """The interventions of the experiment with these suspects frozen."""
+        return _texts(self._with(suspects))
+
+    def _with(self, suspects: Iterable[Suspect]) -> Interventions:
+        freezes = dict.fromkeys(freeze for suspect in suspects for freeze in suspect.freeze)
+        return (*self.options.interventions, *freezes)
 
     def vary(
         self, names: Iterable[str], what: str, *, freeze: Iterable[Freeze] = (), tracing: Tracing = ""
     ) -> Trial | None:
         """The twins with these variations and no others."""
         plain = without(Vary, self.options.interventions)
-        return self._run(what, (*plain, *(Vary(name) for name in names), *freeze), tracing=tracing)
+        wanted = (*plain, *(Vary(name) for name in names), *freeze)
+        return self.known(_texts(wanted), tracing) or self._run(what, wanted, self.screen, tracing=tracing)
 
-    def _run(self, what: str, interventions: Interventions, **changes: Any) -> Trial | None:
-        left = self.budget - (time.monotonic() - self.started)
-        if left <= 0 or left < 0.5 * self.longest:
+    def known(self, interventions: frozenset[str], tracing: Tracing = "") -> Trial | None:
+        """The experiment with exactly these, where it was done."""
+        done = (trial for trial in self.trials if trial.tracing == tracing)
+        return next((trial for trial in done if trial.interventions == interventions), None)
+
+    @property
+    def spent(self) -> bool:
+        left = self.left
+        return left <= 0 or left < 0.5 * self.longest
+
+    @property
+    def left(self) -> float:
+        return self.budget - (time.monotonic() - self.started)
+
+    def _run(self, what: str, interventions: Interventions, screen: Screen, **changes: Any) -> Trial | None:
+        if self.spent:
             self.untried.append(what)
             return None
-        self.screen.say(f"trying: {what}")
+        screen.say(f"trying: {what}")
         changes["steps"] = min(self.steps, self.options.steps or self.steps)
-        place = self.folder / f"{len(self.trials) + 1:02d}"
-        changes |= {"interventions": interventions, "folder": str(place), "timeout": max(20.0, left)}
+        place = self.folder / f"{next(self._numbers):02d}"
+        # What is frozen may keep the program waiting for ever: that must not cost all the time there is.
+        patience = min(max(20.0, self.left), 30.0 + 4 * max(self.usual, self.longest))
+        changes |= {"interventions": interventions, "folder": str(place), "timeout": patience}
         options = replace(self.options, **changes)
         started = time.monotonic()
         try:
-            observed = observe_check(options, self.screen)
+            observed = observe_check(options, screen)
         except CannotCopy as problem:
             self.notes.append(f"not tried: {what} ({problem.message})")
             return None
         finally:
             shutil.rmtree(place, ignore_errors=True)
         seconds = time.monotonic() - started
-        self.longest = max(self.longest, seconds)
-        trial = Trial(what, observed.result, seconds, observed.evidence(self.code), command(options))
+        if observed.result.verdict != UNDECIDED:
+            self.longest = max(self.longest, seconds)
+        evidence = observed.evidence(self.code)
+        texts = _texts(interventions)
+        trial = Trial(
+            what, observed.result, seconds, evidence, command(options), texts, changes.get("tracing", "")
+        )
         self.trials.append(trial)
         return trial
 
 
-def command(options: CheckOptions) -> str:
-    """The experiment as a user would type it, with every option that makes a difference."""
-    words = ["twinrun", "check", "--no-diagnose", *as_options(options.interventions)]
+def pairs_at_once() -> int:
+    """How many pairs of twins have room here: two cores each, and memory like that of the largest twin so far."""
+    import psutil
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    largest = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    by_memory = psutil.virtual_memory().available // (2 * largest) if largest else cores
+    return max(1, min(cores // 2, int(by_memory)))
+
+
+def _texts(interventions: Interventions) -> frozenset[str]:
+    return frozenset(" ".join(as_options((each,))) for each in interventions)
+
+
+def command(options: CheckOptions, *, diagnose: bool = False) -> str:
+    """The check as a user would type it, with every option that makes a difference."""
+    words = ["twinrun", "check", *([] if diagnose else ["--no-diagnose"]), *as_options(options.interventions)]
     if options.tracing:
         words.append("--trace-pipeline" if options.tracing == "pipeline" else "--trace-ops")
     if not options.contract.bitwise:

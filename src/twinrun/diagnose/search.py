@@ -1,188 +1,319 @@
-"""The search for the cause, as an engineer would go about it: freeze the likeliest source and see whether the twins
-repeat; if the difference only moves to later, keep that and look again; if nothing alone helps, freeze everything, and
-then release one thing after the other until only what is needed is left."""
+"""The search for the causes. Freeze everything that is suspected: if the twins then repeat, the causes are among it. Then
+leave out what is not needed, the unlikely all at once, until without any of the rest the twins differ. If they differ
+all the same, something else is at work as well; what was needed to get that far is a cause nonetheless."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from twinrun.diagnose.experiments import Laboratory, Trial
-from twinrun.diagnose.suspects import blame_op
-from twinrun.diagnose.wording import finding_of
+from twinrun.diagnose.experiments import FOREVER, Laboratory, Reach, Trial
+from twinrun.diagnose.suspects import LIKELY, WORTH_A_TRIAL, blame_op, families
+from twinrun.diagnose.wording import Seen, finding_of, proof
 from twinrun.findings.finding import Finding
 from twinrun.protocol import Evidence, Suspect
 from twinrun.recording.frame import PHASES
+from twinrun.result import DIVERGES, CheckResult
 
-_ROUNDS = 6  # causes found one behind the other, at most
-_LIKELY = 7  # a suspect of this rank is tried before the ops of a step are
+_ROUNDS = 8  # attempts to freeze everything: more may become visible behind what is frozen
+_RACES = 3  # runs that must agree where something may race
+_COMPUTED = 2  # runs that must agree where what differs was computed: a race nobody knows of would show there
 _BATCH = PHASES.index("batch")  # phases after this one are computed
-_ALONE = 3  # so many are tried alone before all are tried together
-_WORTH_A_TRIAL = 3  # of its own, by rank; what is less likely is tried with the rest
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A suspect without which the twins differ, and all that share its fix."""
+
+    suspect: Suspect
+    family: tuple[Suspect, ...]
 
 
 @dataclass
 class Search:
+    """`goal` is how far the twins get with everything frozen: an experiment holds if they get as far."""
+
     lab: Laboratory
     suspects: Callable[[Evidence], list[Suspect]]  # best supported first
+    may_race: bool = False
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    _tried: set[tuple[Any, ...]] = field(default_factory=set)
-    _ops_traced: bool = False
-    _lumped: bool = False
+    suspected: list[Suspect] = field(default_factory=list)
+    frozen: list[Suspect] = field(default_factory=list)
+    tried: list[Suspect] = field(default_factory=list)
+    dropped: list[Suspect] = field(default_factory=list)
+    causes: list[Cause] = field(default_factory=list)
+    op: Finding | None = None  # to blame, by a trace of what every op did
+    goal: Reach = (-1, 0)
+    _check: Trial = field(init=False)
+    _attempted: set[frozenset[str]] = field(default_factory=set)
 
     def explain(self, evidence: Evidence) -> None:
-        kept: list[Suspect] = []
+        self.goal = evidence.early
+        self._check = _as_trial(evidence, self.lab.frozen([]))
+        self._suspect(evidence)
+        enough = WORTH_A_TRIAL if _in_batch(evidence) else LIKELY
+        likely = any(suspect.testable and suspect.rank >= enough for suspect in self.suspected)
+        if likely or not self._blame_op(evidence):
+            evidence = self._freeze_everything(evidence)
+            if self.goal != FOREVER:
+                self._blame_op(evidence)
+            self._leave_out_what_is_not_needed()
+            self._confirm()
+        if self.op is not None:
+            self.findings.append(self.op)
+
+    @property
+    def unsettled(self) -> list[Suspect]:
+        """Frozen in the last experiment, and not known to be needed."""
+        known = {suspect.key for cause in self.causes for suspect in cause.family}
+        return [suspect for suspect in self.frozen if suspect.key not in known]
+
+    @property
+    def explained(self) -> bool:
+        """Everything is: the twins repeat, and each cause was shown to be one."""
+        confirmed = all(finding.confirmed for finding in self.findings)
+        return bool(self.findings) and confirmed and self.goal == FOREVER and not self.unsettled
+
+    # everything
+
+    def _freeze_everything(self, evidence: Evidence) -> Evidence:
+        """Freeze all that is suspected and, as long as that brings the twins further or shows more, what is suspected
+        then. Returns the evidence of where the twins part in the end."""
         for _ in range(_ROUNDS):
-            known = {suspect.key for suspect in kept}
-            found = [s for s in self.suspects(evidence) if s.key not in known and s.testable]
-            enough = _WORTH_A_TRIAL if _in_batch(evidence) else _LIKELY
-            likely = found and found[0].rank >= enough
-            if not likely and self._blame_op(kept, evidence):
-                return
-            moved = self._try(kept, found, evidence) if found else None
-            if moved is None:
+            attempt = self._next_attempt()
+            if attempt is None or self.goal == FOREVER:
                 break
-            if moved.repeats:
-                return
-            evidence = moved.evidence or evidence
-            self._ops_traced = False
-        if not self._blame_op(kept, evidence):
-            self._unexplained(kept, self.suspects(evidence))
+            self._attempted.add(self.lab.frozen(attempt))
+            trial = self._run(attempt, "with everything suspected frozen" if len(attempt) > 1 else None)
+            if trial is None or not trial.judged:
+                continue
+            self.tried += attempt
+            if trial.evidence is not None:
+                self._suspect(trial.evidence)
+            if trial.reach > self.goal:
+                self.goal, self.frozen = trial.reach, attempt
+                evidence = trial.evidence or evidence
+        return evidence
 
-    def _try(self, kept: list[Suspect], found: list[Suspect], evidence: Evidence) -> Trial | None:
-        """The likeliest alone, then all together. None when neither moves anything; `kept` grows with what does."""
-        alone = [s for s in found[:_ALONE] if s is found[0] or s.rank >= _WORTH_A_TRIAL]
-        for suspect in alone:
-            trial = self._frozen([*kept, suspect])
-            if trial is None:
-                return None
-            if trial.repeats:
-                # Of what was kept together, not each was shown to be needed.
-                confirm = self._confirm_needed if self._lumped else self._confirm
-                confirm([*kept, suspect], trial)
-                return trial
-            if trial.later_than(evidence):
-                kept.append(suspect)
-                return trial
-        if len(found) == 1:
-            return None
-        together = self._frozen([*kept, *found], what="with everything suspected frozen")
-        if together is None:
-            return None
-        if together.repeats:
-            self._confirm_needed([*kept, *found], together)
-            return together
-        if together.later_than(evidence):
-            kept += found
-            self._lumped = True
-            return together
-        return None
+    def _suspect(self, evidence: Evidence) -> None:
+        known = {suspect.key for suspect in self.suspected}
+        self.suspected += [suspect for suspect in self.suspects(evidence) if suspect.key not in known]
 
-    def _frozen(self, suspects: list[Suspect], what: str | None = None) -> Trial | None:
-        self._tried.update(suspect.key for suspect in suspects)
-        return self.lab.freeze(suspects, what=what)
+    def _next_attempt(self) -> list[Suspect] | None:
+        """Everything; where the program cannot run like that, the plausible; then what is only tried in place of
+        something else. None when all that was tried."""
+        testable = [suspect for suspect in self.suspected if suspect.testable]
+        usual = [suspect for suspect in testable if not suspect.last_resort]
+        plausible = [s for s in usual if s.likelihood >= WORTH_A_TRIAL and not s.sequential]
+        instead = [suspect for suspect in testable if suspect.last_resort]
+        replaced = {suspect.source for suspect in instead}
+        rest = [suspect for suspect in usual if suspect.source not in replaced]
+        possible = [usual, [*rest, *instead] if instead else []]
+        if not self._was_judged(usual):
+            possible = [usual, plausible, *possible[1:], rest]
+        new = (each for each in possible if each and self.lab.frozen(each) not in self._attempted)
+        return next(new, None)
 
-    def _needed(self, frozen: list[Suspect]) -> tuple[list[Suspect], list[Suspect]]:
-        """Release what is not needed: the unlikely all at once, then one after the other, the least likely first.
-        Returns those without which the twins differ again, and those of which that is not known because the time was
-        spent."""
-        left = sorted(frozen, key=lambda s: s.rank)
-        for unlikely in (left[:-_ALONE], left[: len(left) // 2]):
-            rest = [s for s in left if s not in unlikely]
-            if len(unlikely) > 1 and len(rest) > 1:
-                trial = self.lab.freeze(rest, what="with the likeliest of it frozen")
-                if trial is not None and trial.repeats:
-                    left = rest
+    # what of it is needed
+
+    def _leave_out_what_is_not_needed(self) -> None:
+        """The unlikely all at once, then one family after the other, the least likely first: of two that explain the
+        same difference, the likelier is left."""
+        groups = sorted(families(self.frozen), key=lambda family: family[0].likelihood)
+        self._leave_out([family for family in groups if family[0].likelihood < LIKELY])
+        likely = [family for family in groups if family[0].likelihood >= LIKELY]
+        self._look_ahead(likely)
+        for family in likely:
+            self._settle(family)
+
+    def _leave_out(self, groups: Sequence[Sequence[Suspect]]) -> None:
+        """All of them where that holds, else by halves."""
+        members = [suspect for family in groups for suspect in family]
+        held = self._holds_without(members) if members else None
+        if held:
+            self._drop(members)
+        elif held is False and len(groups) == 1:
+            self._settle(groups[0])
+        elif held is False:
+            middle = len(groups) // 2
+            self._leave_out(groups[:middle])
+            self._leave_out(groups[middle:])
+
+    def _settle(self, family: Sequence[Suspect]) -> None:
+        """Of lines that share a fix, the first that is needed is enough; where each has its own, each counts."""
+        first, *rest = family
+        if rest and not first.fix:
+            self._leave_out([[suspect] for suspect in family])
+            return
+        held = self._holds_without([first])
+        if held is False:
+            self.causes.append(Cause(first, tuple(family)))
+        elif held:
+            self._drop([first])
+            if rest and self._holds_without(rest):
+                self._drop(rest)
+            elif rest:
+                self._settle(rest)
+
+    def _drop(self, suspects: Sequence[Suspect]) -> None:
+        self.dropped += suspects
+        self.frozen = [suspect for suspect in self.frozen if suspect not in suspects]
+
+    def _holds_without(self, left_out: Sequence[Suspect]) -> bool | None:
+        """Whether the twins get as far without these. None: there is no answer, or no time for one."""
+        rest = [suspect for suspect in self.frozen if suspect not in left_out]
+        wanted = self.lab.frozen(rest)
+        judged = list(self._judged())
+        if self._differing(trial for trial in judged if trial.interventions >= wanted):
+            return False
+        held = sum(trial.reach >= self.goal and trial.interventions <= wanted for trial in judged)
+        # A race may hold by luck: what is likely is not dropped for that.
+        times = _RACES if self.may_race and left_out[0].likelihood >= LIKELY else 1
+        while held < times:
+            trial = self.lab.freeze(rest, what=_without(left_out))
+            if trial is None or trial.reach < self.goal:
+                return False if trial is not None and self._differing([trial]) else None
+            held += 1
+        return True
+
+    def _look_ahead(self, groups: Sequence[Sequence[Suspect]]) -> None:
+        """Where there is room for several experiments at a time: those that will be asked for if every family is
+        needed. Without something the twins differ no less when less is frozen, so the answer stays good."""
+        if self.lab.at_once < 2:
+            return
+        wanted = []
+        for family in groups:
+            left_out = family[:1] if family[0].fix else family
+            rest = [suspect for suspect in self.frozen if suspect not in left_out]
+            if self.lab.known(self.lab.frozen(rest)) is None:
+                wanted.append((rest, _without(left_out)))
+        if len(wanted) > 1:
+            self.lab.freeze_side_by_side(wanted)
+
+    # proof
+
+    def _confirm(self) -> None:
+        """Each cause is confirmed when the twins repeat with all of them frozen, and differ without it, in as many runs
+        as it takes to rule out luck."""
+        held = self._seen_to_hold(max(map(self._times, self.causes))) if self.causes else 0
+        kept = self._runs_with()
+        for cause in sorted(self.causes, key=lambda cause: (self._where(cause), -cause.suspect.rank)):
+            times = self._times(cause)
+            without = self._runs_without(cause)
+            while self._differing(without) < times and len(without) < 2 * times:
+                rest = [suspect for suspect in self.frozen if suspect is not cause.suspect]
+                trial = self.lab.freeze(rest, what=_without([cause.suspect]))
+                if trial is None or not trial.judged:
                     break
-        needed: list[Suspect] = []
-        while left:
-            suspect, *rest = left
-            if not rest and not needed:
-                return [suspect], []
-            what = f"with all of it frozen but this: {suspect.message}"
-            trial = self.lab.freeze([*needed, *rest], what=what)
-            if trial is None:
-                break
-            left = rest
-            if not trial.repeats:
-                needed.append(suspect)
-        return sorted(needed, key=lambda s: -s.rank), sorted(left, key=lambda s: -s.rank)
+                without = self._runs_without(cause)
+            differs = Seen(self._differing(without), len(without))
+            steps = kept[-1].steps if kept and self.goal == FOREVER else None
+            words = proof(cause.suspect, Seen(held, len(kept)), differs, steps, len(self.causes) > 1)
+            enough = min(held, differs.count) >= times
+            others = [suspect for suspect in cause.family if suspect in self.frozen]
+            self.findings.append(finding_of(cause.suspect, words, confirmed=enough, others=others))
 
-    def _confirm_needed(self, frozen: list[Suspect], trial: Trial) -> None:
-        needed, unknown = self._needed(frozen)
-        self._confirm(needed, trial, others=unknown)
-        perhaps = (
-            "the twins repeat with this and the other suspects frozen; whether it is needed was not tried"
-        )
-        self.findings += [finding_of(suspect, perhaps, confirmed=False) for suspect in unknown[:3]]
+    def _seen_to_hold(self, times: int) -> int:
+        """Runs that hold with nothing but what is needed frozen. One that does not shows that the others were luck."""
+        while True:
+            runs = self._runs_with()
+            worst = min((trial.reach for trial in runs), default=self.goal)
+            if worst < self.goal:
+                self.goal, self.may_race = worst, True
+                self.notes.append(
+                    "the twins repeat in some runs only: something races that nothing here freezes"
+                )
+            held = sum(trial.reach >= self.goal for trial in runs)
+            if held >= times:
+                return held
+            trial = self.lab.freeze(self.frozen, what="once more, with all causes frozen")
+            if trial is None or not trial.judged:
+                return held
 
-    def _confirm(self, causes: Sequence[Suspect], trial: Trial, others: Sequence[Suspect] = ()) -> None:
-        for cause in causes:
-            found = self._narrow(cause, [s for s in (*causes, *others) if s is not cause])
-            self.findings.append(finding_of(found, self._proof(trial, len(causes), found), confirmed=True))
+    def _runs_with(self) -> list[Trial]:
+        wanted = self.lab.frozen(self.frozen)
+        return [trial for trial in self._judged() if trial.interventions == wanted]
 
-    def _narrow(self, cause: Suspect, others: list[Suspect]) -> Suspect:
-        """Of several lines that share a stream, the one that alone is enough, where there is one."""
-        if len(cause.freeze) < 2 or not cause.narrows:
-            return cause
-        for freeze in cause.freeze[:4]:
-            what = f"{cause.experiment}, at line {freeze.line} only"
-            trial = self.lab.freeze([*others, cause.only(freeze)], what=what)
-            if trial is not None and trial.repeats:
-                return cause.only(freeze)
-        return cause
+    def _runs_without(self, cause: Cause) -> list[Trial]:
+        own = self.lab.frozen([cause.suspect]) - self.lab.frozen([])
+        rest = self.lab.frozen(suspect for suspect in self.frozen if suspect not in cause.family)
+        return [t for t in self._judged() if t.interventions >= rest and not own & t.interventions]
 
-    def _proof(self, trial: Trial, causes: int, cause: Suspect) -> str:
-        count = len(self.lab.trials)
-        seconds = sum(one.seconds for one in self.lab.trials)
-        steps = f"for {trial.steps} step{'s' if trial.steps > 1 else ''}" if trial.steps else "to the end"
-        others = ", and the other causes too," if causes > 1 else ""
-        done = f"{count} experiment{'s' if count > 1 else ''}, {seconds:.0f} s"
-        return f"{cause.experiment}{others} the twins repeat {steps} ({done})"
+    def _differing(self, runs: Iterable[Trial]) -> int:
+        """Runs that certainly fall short of the goal. Where the twins never repeat, whatever keeps them from it may have
+        done so there too, unless they part before any op has run."""
+        limit = self.goal
+        if limit != FOREVER:
+            limit = min(limit, (1, 0 if self.may_race else _BATCH + 1))
+        return sum(trial.judged and trial.reach < limit for trial in runs)
 
-    def _blame_op(self, kept: list[Suspect], evidence: Evidence) -> bool:
+    def _where(self, cause: Cause) -> Reach:
+        return min((trial.reach for trial in self._runs_without(cause)), default=self.goal)
+
+    def _times(self, cause: Cause) -> int:
+        if self.may_race:
+            return _RACES
+        return 1 if _before_any_op(self._where(cause)) else _COMPUTED
+
+    # experiments that are known
+
+    def _judged(self) -> Iterator[Trial]:
+        """The check itself among them: an experiment with nothing frozen."""
+        known = [self._check, *self.lab.trials]
+        return (trial for trial in known if trial.judged and not trial.tracing)
+
+    def _was_judged(self, suspects: Iterable[Suspect]) -> bool:
+        trial = self.lab.known(self.lab.frozen(suspects))
+        return trial is not None and trial.judged
+
+    def _run(self, suspects: list[Suspect], what: str | None) -> Trial | None:
+        return self.lab.known(self.lab.frozen(suspects)) or self.lab.freeze(suspects, what=what)
+
+    # ops
+
+    def _blame_op(self, evidence: Evidence) -> bool:
         """Run it op by op in both twins, and find the first op whose inputs match and whose outputs do not: an op of
         the step when what went in was equal, an op of the input pipeline when a batch differs."""
         pipeline = _in_batch(evidence)
-        if self._ops_traced or not (pipeline or _computed(evidence)):
+        done = self.lab.known(self.lab.frozen(self.frozen), "pipeline" if pipeline else "step")
+        if self.op is not None or done is not None or not (pipeline or _computed(evidence)):
             return False
-        self._ops_traced = True
-        trial = self._traced(kept, evidence, pipeline)
+        trial = self._traced(evidence, pipeline)
         seen = trial.evidence if trial is not None else None
-        if seen is None:
-            return False
-        op = blame_op(seen, pipeline=pipeline)
+        op = blame_op(seen, pipeline=pipeline) if seen is not None else None
         if op is None:
             return False
-        self.findings.append(finding_of(op, op.experiment, confirmed=True))
-        later = "with it frozen the difference comes later"
-        self.findings += [finding_of(suspect, later, confirmed=False) for suspect in kept]
+        self.op = finding_of(op, op.experiment, confirmed=True)
         return True
 
-    def _traced(self, kept: list[Suspect], evidence: Evidence, pipeline: bool) -> Trial | None:
-        where = "the input pipeline" if pipeline else "the step"
-        what = f"every op of {where} compared between the twins"
+    def _traced(self, evidence: Evidence, pipeline: bool) -> Trial | None:
+        what = f"every op of {'the input pipeline' if pipeline else 'the step'} compared between the twins"
         usual, self.lab.steps = self.lab.steps, evidence.first.step
         trial = None
         for _ in range(2):  # a race may need a second chance, and more steps, to show
-            trial = self.lab.freeze(kept, what=what, tracing="pipeline" if pipeline else "step")
+            trial = self.lab.freeze(self.frozen, what=what, tracing="pipeline" if pipeline else "step")
             if trial is None or not trial.repeats:
                 break
             self.lab.steps = usual
         self.lab.steps = usual
         return trial
 
-    def _unexplained(self, kept: list[Suspect], rest: list[Suspect]) -> None:
-        """Report what is known, as what it is."""
-        later = "with it frozen the difference comes later, and does not vanish"
-        self.findings += [finding_of(suspect, later, confirmed=False) for suspect in kept]
-        for suspect in [s for s in rest if s.key not in self._tried and s.rank >= _WORTH_A_TRIAL][:2]:
-            why = f"not tried: {suspect.experiment}" if suspect.testable else "no experiment can freeze it"
-            self.findings.append(finding_of(suspect, why, confirmed=False))
-        tried = "no experiment made the twins repeat" if self.lab.trials else "there was nothing to try"
-        self.notes.append(f"no cause found: {tried}")
+
+def _as_trial(evidence: Evidence, interventions: frozenset[str]) -> Trial:
+    result = CheckResult("", DIVERGES, first_difference=evidence.first)
+    return Trial("the check", result, 0.0, evidence, interventions=interventions)
+
+
+def _without(left_out: Sequence[Suspect]) -> str:
+    shown = "; ".join(dict.fromkeys(suspect.message for suspect in left_out[:3]))
+    more = f"; and {len(left_out) - 3} more" if len(left_out) > 3 else ""
+    return f"with all of it frozen but this: {shown}{more}"
+
+
+def _before_any_op(reach: Reach) -> bool:
+    """The weights or the first batch differ: no race between the ops of a step can do that."""
+    return reach <= (1, _BATCH)
 
 
 def _computed(evidence: Evidence) -> bool:

@@ -3,11 +3,14 @@ experiment to say."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from twinrun.protocol import Evidence, Suspect
+from twinrun.protocol import Evidence, Stress, Suspect, one
 from twinrun.protocol.registry import frameworks, sources
 
+LIKELY = 7  # from this rank on a suspect is mostly guilty
+WORTH_A_TRIAL = 3  # below this rank it is hardly ever
 _SEED_BONUS = 10  # a seed was set to something that differs: its value came from a source like this
 
 
@@ -19,8 +22,24 @@ def suspects(evidence: Evidence) -> list[Suspect]:
     for source in sorted(sources(), key=lambda source: source.name not in of_frameworks):
         bonus = _SEED_BONUS if seeds_differ and source.makes_seeds else 0
         for suspect in source.suspects(evidence):
-            found.append(replace(suspect, rank=suspect.weight.at(evidence.phase) + bonus))
+            weight = suspect.weight.plus(bonus)
+            found.append(replace(suspect, rank=weight.at(evidence.phase), ahead=weight.ahead(evidence.phase)))
     return sorted(found, key=lambda suspect: -suspect.rank)
+
+
+def families(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
+    """Those that are left out together, the best supported of each first."""
+    found: dict[tuple[str, str, str], list[Suspect]] = {}
+    for suspect in suspects:
+        found.setdefault(suspect.family, []).append(suspect)
+    return [sorted(family, key=lambda suspect: -suspect.likelihood) for family in found.values()]
+
+
+def may_race(evidence: Evidence) -> bool:
+    """Whether a source knows of something that runs in parallel: then twins may repeat by luck."""
+    events = [one(pair) for pair in evidence.pairs]
+    looks = (source.second_look(events) for source in sources())
+    return any(isinstance(look.intervention, Stress) for look in looks if look is not None)
 
 
 def blame_op(evidence: Evidence, *, pipeline: bool) -> Suspect | None:

@@ -31,25 +31,31 @@ class Search:
         self.confirmed: set[Unit] = set()
         self.bad: set[Unit] = set()  # what the program does not run with
         self.dropped: list[tuple[Unit, Fix | None]] = []
+        self.guessed: set[Unit] = set()  # what no run has shown to be a cause
+        self.left: tuple[Finding, ...] = ()
         self.notes: list[str] = []
 
     def run(self, ask: Ask | None = None) -> FixResult:
-        result = self.trials.diagnose()
-        if result.verdict != DIVERGES:
+        first = result = self.trials.diagnose()
+        if not _is_open(result):
             return self._outcome(result)
         result = self._until_they_agree(result)
         if result.verdict == REPEATS:
             self._drop_the_needless()
             result = self.trials.check(self.units)
+        else:
+            self.left = self._left(result)
+            self.units = [unit for unit in self.units if unit not in self.guessed]
         if ask is not None and self._declined(ask):
-            result = self.trials.check(self.units) if self.units else self.trials.diagnose()
+            result = self.trials.check(self.units) if self.units else first
+            self.left = ()
         return self._outcome(result)
 
     # until they agree
 
     def _until_they_agree(self, result: CheckResult) -> CheckResult:
         for _ in range(_ROUNDS):
-            if result.verdict != DIVERGES:
+            if not _is_open(result):
                 break
             self.trials.races |= any(each.code in _RACING for each in result.findings)
             new = self._more(result)
@@ -79,7 +85,11 @@ class Search:
             return option
         safe = self._new(self._places(confirmed), lambda fix: True)
         safe += self._new(self._places(likely), lambda fix: fix.safe, safe)
-        return safe or self._new(self._places(likely), lambda fix: True) or self._from_source()
+        if safe or (safe := self._new(self._places(likely), lambda fix: True)):
+            return safe
+        guessed = self._from_source()
+        self.guessed |= {*guessed}
+        return guessed
 
     def _places(self, findings: Sequence[Finding]) -> list[Place]:
         """In the program as the twins saw it: its lines are those of the patched text."""
@@ -221,7 +231,7 @@ class Search:
             arguments=self.trials.arguments(self.units),
             proof=proof,
             not_needed=tuple(self._change(unit, fix) for unit, fix in self.dropped if fix is not None),
-            left=self._left(result) if result.verdict == DIVERGES else (),
+            left=self.left,
             notes=(*dict.fromkeys(self.notes), *result.notes),
             checks=self.trials.checks,
         )
@@ -247,6 +257,15 @@ class Search:
         return line_in(self.trials.files.texts[file], line, text)
 
 
+def _is_open(result: CheckResult) -> bool:
+    """Whether a patch may help: the twins differ, if only in what they deliver."""
+    return result.verdict == DIVERGES or result.reason_kind == "unwatched-output"
+
+
 def _output(result: CheckResult) -> str | None:
-    """What the check says of the program's output, where it compared that."""
-    return None
+    """What the program delivered, where that was compared."""
+    delivered = result.delivered
+    if delivered is None or delivered.output != "equal":
+        return None
+    files = f" and {delivered.files} file{'s' if delivered.files > 1 else ''}" if delivered.files else ""
+    return f"the program's output{files}"

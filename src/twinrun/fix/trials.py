@@ -76,7 +76,7 @@ class Trials:
     def diagnose(self, units: Sequence[Unit] = ()) -> CheckResult:
         """Check the program with these changes and look for the causes where it still diverges."""
         self.checks += 1
-        result = check_and_diagnose(self._with(units), self.screen, min(max(self.time_left, _LEAST), BUDGET))
+        result = self.diagnosed(self._with(units))
         if result.conditions.stress:
             self.races = True
         return self._confirmed(units, result)
@@ -87,17 +87,23 @@ class Trials:
         if known is not None:
             return known
         self.checks += 1
-        return self._confirmed(units, run_check(self._with(units), self.screen))
+        return self._confirmed(units, self.checked(self._with(units)))
+
+    def diagnosed(self, options: CheckOptions) -> CheckResult:
+        return check_and_diagnose(options, self.screen, min(max(self.time_left, _LEAST), BUDGET))
+
+    def checked(self, options: CheckOptions) -> CheckResult:
+        return run_check(options, self.screen)
 
     def _confirmed(self, units: Sequence[Unit], result: CheckResult) -> CheckResult:
         """Where something races, equal once may be luck."""
         runs = result.runs
         for number in range(_AGAIN if self.races and result.verdict == REPEATS and units else 0):
+            self.checks += 1
             options = self._with(units)
             if number == _AGAIN - 1 and not options.stressed:
                 options = replace(options, interventions=(*options.interventions, Stress()))
-            self.checks += 1
-            again = run_check(options, self.screen)
+            again = self.checked(options)
             runs += again.runs
             if again.verdict != REPEATS:
                 result = again

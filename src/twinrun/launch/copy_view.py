@@ -96,7 +96,9 @@ class CopyViews(Views):
 
     def _left(self, name: str, number: int) -> Changes:
         root, copy = self.roots[number], self._copy(name, number)
-        before, now = set(_files(root)), set(_files(copy))
+        recordings = self.place.parent  # may lie below the folder
+        before = {path for path in _files(root) if not (root / path).is_relative_to(recordings)}
+        now = set(_files(copy))
         return {**dict.fromkeys(before - now), **{path: copy / path for path in now}}
 
     def _moved(self, path: str, name: str) -> str:

@@ -8,7 +8,7 @@ from twinrun.comparison.shown import Run
 from twinrun.launch.reading import read_by_frameworks
 from twinrun.launch.round import Round
 from twinrun.protocol import Freeze, differs, one
-from twinrun.protocol.evidence import Pair, side_by_side
+from twinrun.protocol.evidence import Pair, in_library, is_direct, side_by_side
 from twinrun.protocol.registry import frameworks, source
 from twinrun.recording.manifest import read_manifest
 from twinrun.result import (
@@ -87,9 +87,10 @@ def _compare(last: Round) -> Delivered | None:
 
 def _not_only_shown(last: Round, left: list[Mismatch]) -> list[Mismatch]:
     """The mismatches that are still there with the clock and made-up names frozen, or that do not look like those."""
+    sure = [m for m in left if still_there(m, None, read_by_frameworks, drawn=False)]
     freezes, drawn = _shown_sources(last)
-    if not freezes:
-        return left
+    if not sure or not freezes:
+        return sure
     last.screen.say("trying: the output with the clock and made-up names frozen")
     timeout = 3 * last.seconds + _PATIENCE
     again = last.again(
@@ -97,13 +98,10 @@ def _not_only_shown(last: Round, left: list[Mismatch]) -> list[Mismatch]:
         interventions=(*last.options.interventions, *freezes), sequential=last.options.sequential or _in_turn(last),
     )  # fmt: skip
     if again.run().verdict == DIVERGES or not _ran_to_the_end(again):
-        return left
-    one, *others = _deliveries(again)
-    return [
-        m
-        for m in left
-        if any(still_there(m, one, other, read_by_frameworks, drawn=drawn) for other in others)
-    ]
+        return sure
+    first, *others = _deliveries(again)
+    pairs = [(first, other) for other in others]
+    return [m for m in sure if any(still_there(m, pair, read_by_frameworks, drawn=drawn) for pair in pairs)]
 
 
 def _shown_sources(last: Round) -> tuple[list[Freeze], bool]:
@@ -123,8 +121,9 @@ def _shown_sources(last: Round) -> tuple[list[Freeze], bool]:
 
 
 def _differing(last: Round) -> list[Pair]:
+    """What the program did, itself or through a library, that gave different values."""
     pairs = side_by_side(last.facts[0].events, last.facts[-1].events)
-    return [pair for pair in pairs if differs(pair)]
+    return [pair for pair in pairs if differs(pair) and (is_direct(one(pair)) or in_library(one(pair)))]
 
 
 def _in_turn(last: Round) -> bool:

@@ -10,8 +10,7 @@ from twinrun.result import Reason
 _PROBE = "twinrun.probe(name, value) reports what a program trains by other means"
 
 
-def no_step(twins: Iterable[Facts] = (), *more: str) -> Reason:
-    """`more`: sentences to add to the hint."""
-    why = next((facts.no_step for facts in twins if facts.no_step is not None), None)
-    hint = "; ".join((*((why,) if why else ()), _PROBE, *more))
-    return Reason("no-step", f"no training step was observed: {hint}")
+def no_step(twins: Iterable[Facts] = ()) -> Reason:
+    """With a hint that fits what the twins imported. More can be added to the message, after a semicolon."""
+    why = next((f"{facts.no_step}; " for facts in twins if facts.no_step is not None), "")
+    return Reason("no-step", f"no training step was observed: {why}{_PROBE}")

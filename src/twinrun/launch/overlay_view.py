@@ -32,9 +32,8 @@ _LAUNCHER = str(Path(enter_view.__file__).absolute())
 class OverlayViews(Views):
     how: ClassVar[Way] = "overlay"
     kept: tuple[Path, ...] = ()  # below the roots, and shared all the same
-    _layers: dict[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # the twins whose files a twin sees, newest first
+    # The twins whose files a twin sees, the newest first.
+    _layers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def start(
         self, name: str, program: Program, setup: Setup, before: str | None = None

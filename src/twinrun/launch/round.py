@@ -74,6 +74,10 @@ class Round:
     def _first_twin(self) -> RecordedTwin:
         return RecordedTwin(self.names[0], self.recording(self.names[0]))
 
+    def _view(self, name: str) -> str:
+        """A round that goes on with the views of another leaves those of its twins as they are."""
+        return name if self.first is self else f"{name}-{self.folder.name}"
+
     def recording(self, name: str) -> Path:
         return (self.first if name == self.names[0] else self).folder / name
 
@@ -92,16 +96,18 @@ class Round:
 
     def start(self, number: int, **settings: Any) -> Twin:
         options, name = self.options, self.names[number]
-        before = self.names[number - 1] if self.on_files_of_first and number else None
+        before = None
+        if self.on_files_of_first and number:
+            before = self.names[0] if number == 1 else self._view(self.names[number - 1])
         setup = setup_for(number, options.interventions)
-        program, setup = self.views.start(name, options.program, setup, before)
+        program, setup = self.views.start(self._view(name), options.program, setup, before)
         return Twin(
             name, program, self.folder / name, setup, steps=options.steps, events=options.events,
-            tracing=options.tracing, own_folders=self.views.folders(name), **{"detail": options.detail, **settings},
+            tracing=options.tracing, own_folders=self.views.folders(self._view(name)), **{"detail": options.detail, **settings},
         )  # fmt: skip
 
     def _facts_of(self, twins: list[Twin]) -> list[Facts]:
-        return [self.views.as_original(twin.name, twin.facts()) for twin in twins]
+        return [self.views.as_original(self._view(twin.name), twin.facts()) for twin in twins]
 
     @contextlib.contextmanager
     def living(self, twins: list[Twin]) -> Iterator[list[Twin]]:
@@ -205,7 +211,8 @@ class Round:
 
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
         """Every twin has ended, and no difference that counts was seen."""
-        if not judge.observed:
+        # An experiment asks only whether a difference is gone: for one in the first weights, these are enough.
+        if not judge.observed and not (self.options.experiment and judge.frames):
             return self._result(UNDECIDED, judge, self._nothing_seen(twins))
         if any(twin.end is None for twin in twins):
             known = f"equal up to step {judge.steps}, nothing is known of what came after"
@@ -252,7 +259,7 @@ class Round:
         self.failed = True
         who = f"twin {twin.name} alone" if alone and not both else "the program"
         ends = [(each, each.end) for each in twins if each.end is not None]
-        self.facts += [self.views.as_original(each.name, end.facts) for each, end in ends]
+        self.facts += [self.views.as_original(self._view(each.name), end.facts) for each, end in ends]
         reason = Reason("crashed" if code is not None else "timeout", f"{who} {how}{at}")
         return self._result(UNDECIDED, judge, reason, tail=twin.tail())
 

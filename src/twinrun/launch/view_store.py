@@ -50,7 +50,7 @@ class ViewStore:
             if forced not in (None, "", way):
                 continue
             if way == "overlay":
-                found = self._overlay(roots, texts, reasons)
+                found = self._overlay(roots, texts, needed, reasons)
             elif way == "copy":
                 found = self._copies(own, texts, needed, reasons)
             else:
@@ -62,10 +62,16 @@ class ViewStore:
             raise CannotCopy(f"no view of {_listed(roots)} is possible: {why}")
         return Views(roots, self._folder, notes=(f"the twins shared {_listed(roots)} ({why})",))
 
-    def _overlay(self, roots: tuple[Path, ...], texts: Mapping[str, str], reasons: list[str]) -> Views | None:
-        for root in roots:
-            if root == Path(root.anchor):
-                reasons.append(f"{root} is no folder of the program's own")
+    def _overlay(
+        self, roots: tuple[Path, ...], texts: Mapping[str, str], needed: list[Path], reasons: list[str]
+    ) -> Views | None:
+        mounted = submounts(roots)
+        kept = self._kept(roots, mounted)
+        for path in (*roots, *needed):
+            if path == Path(path.anchor) or below(path, kept):
+                reasons.append(
+                    f"{path} is no folder of the program's own" if path in roots else f"{path} is shared"
+                )
                 return None
         why = "no place for it"
         for parent in self._parents():
@@ -74,9 +80,8 @@ class ViewStore:
                 continue
             problem = overlay_problem(roots, place)
             if problem is None:
-                mounted = submounts(roots)
                 notes = (f"the twins shared {_listed(mounted)}: other file systems",) if mounted else ()
-                return OverlayViews(roots, place, texts, notes, self._kept(roots, mounted))
+                return OverlayViews(roots, place, texts, notes, kept)
             why = problem
         reasons.append(f"no overlay file system: {why}")
         return None
@@ -120,12 +125,12 @@ class ViewStore:
 
 
 def _roots(program: Program) -> tuple[Path, ...]:
-    """The working folder, and that of the program."""
+    """The working folder, and that of the program. The root of all folders is nobody's own."""
     found = [Path.cwd()]
     if not program.module:
         target = Path(program.target).resolve()
         found.append(target if target.is_dir() else target.parent)
-    return outermost(found)
+    return outermost([path for path in found if path != Path(path.anchor)] or found)
 
 
 def _listed(paths: Iterable[Path]) -> str:

@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -99,4 +100,6 @@ def _equal(left: Path | None, original: Path) -> bool:
         return False
     if stat.S_ISLNK(now.st_mode):
         return left.readlink() == original.readlink()
-    return stat.S_ISREG(now.st_mode) and filecmp.cmp(left, original, shallow=False)
+    with suppress(OSError):  # one of them may not be read
+        return stat.S_ISREG(now.st_mode) and filecmp.cmp(left, original, shallow=False)
+    return False

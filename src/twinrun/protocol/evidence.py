@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
 
 from twinrun.comparison.frames import Difference
+from twinrun.findings.finding import Finding
 from twinrun.protocol.event import Event
 from twinrun.recording.frame import PHASES
 
@@ -46,6 +47,9 @@ class Trace(msgspec.Struct, tag="trace"):
 
 class Code(Protocol):
     """The program's own source, read for what no event shows."""
+
+    def audited(self) -> Sequence[Finding]:
+        return ()
 
     def hash_order(self) -> list[CodePlace]:
         return []

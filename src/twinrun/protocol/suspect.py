@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from twinrun.protocol.intervention import Freeze
 
@@ -18,13 +18,19 @@ class Weight:
     def at(self, phase: str) -> int:
         return int(getattr(self, phase))
 
+    def ahead(self, phase: str) -> int:
+        """The most at this phase and those that come after it."""
+        return max(self.batch, self.later, self.init if phase == "init" else 0)
+
     def plus(self, bonus: int) -> Weight:
         return Weight(self.init + bonus, self.batch + bonus, self.later + bonus)
 
 
 @dataclass(frozen=True)
 class Suspect:
-    """`freeze` is the experiment, first line to blame first; without one it stays a suspect, and never becomes more.
+    """One place that may be to blame: `message` quotes what stands at `file` and `line`, so that a finding never names
+    one line and quotes another. Suspects with one fix, such as all draws from a stream that has no seed, have the same
+    `fix`, and become one finding. `freeze` is the experiment; without one it stays a suspect, and never becomes more.
     `experiment` says in words what the experiment does ("with np.random.rand frozen there")."""
 
     source: str
@@ -37,21 +43,27 @@ class Suspect:
     notes: tuple[str, ...] = ()
     experiment: str = ""
     advice: str = ""  # what to write instead, where neither the catalogue nor the source says it
-    in_words: str = (
-        ""  # the same where the line cannot be rewritten, and the catalogue's advice is too general
-    )
+    in_words: str = ""  # the same where the line cannot be rewritten and the catalogue is too general
+    fix: str = ""  # what suspects of this source and code share that one change fixes; empty: each has a fix of its own
     sequential: bool = False  # the experiment runs the twins one after the other
-    narrows: bool = False  # one of several lines may be enough: each is tried alone
-    rank: int = 0
+    last_resort: bool = False  # tried in place of what else the source suspects, where that does not help
+    rank: int = 0  # how likely it made the twins part where they do
+    ahead: int = 0  # how likely it does so there or later
 
     @property
     def testable(self) -> bool:
         return bool(self.freeze)
 
-    def only(self, freeze: Freeze) -> Suspect:
-        """The same suspect at one of its lines."""
-        return replace(self, freeze=(freeze,), file=freeze.file, line=freeze.line)
+    @property
+    def likelihood(self) -> int:
+        """Of being a cause at all."""
+        return max(self.rank, self.ahead)
 
     @property
     def key(self) -> tuple[str, str, tuple[Freeze, ...]]:
         return (self.source, self.code, self.freeze)
+
+    @property
+    def family(self) -> tuple[str, str, str]:
+        """Suspects that are left out of an experiment together: innocent or guilty, they mostly are so together."""
+        return (self.source, self.code, self.fix)

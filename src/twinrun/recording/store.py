@@ -99,6 +99,8 @@ def digest_of(path: Path) -> str:
         with path.open("rb") as file:
             while block := file.read(1 << 20):
                 hasher.update(block)
+    except FileNotFoundError:
+        raise BadRecording(f"{path.parent} is not a recording: it has no {path.name}") from None
     except OSError as problem:
         raise BadRecording(f"{path} cannot be read: {problem.strerror}") from None
     return hasher.hexdigest()

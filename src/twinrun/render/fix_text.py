@@ -56,7 +56,8 @@ def _made(result: FixResult) -> str:
 
 def _equal(proof: Proof) -> str:
     """`2 runs, 40 steps and the program's output are equal`."""
-    steps = f"{proof.steps} steps" if proof.steps else "what could be seen"
-    what = f"{steps} and {proof.output}" if proof.output else steps
-    within = "bit for bit" if proof.contract == "bitwise" else f"within {proof.contract}"
-    return f"{proof.runs} runs, {what} are equal {within}"
+    steps = [f"{proof.steps} steps"] if proof.steps else []
+    output = [proof.output] if proof.output else []
+    what = "".join(f", {each}" for each in [" and ".join([*steps, *output])] if each)
+    within = "" if proof.contract == "bitwise" else f" within {proof.contract}"
+    return f"{proof.runs} runs{what} are equal{within}"

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from twinrun.findings.finding import Finding
 from twinrun.knowledge.functions import DRAW_METHODS
 from twinrun.knowledge.set_order import Sets
-from twinrun.source_audit.audit import audit_source
+from twinrun.source_audit.audit import SourceAudit, audit_source
 from twinrun.source_audit.program_files import Sources
 
 Place = tuple[str, int, str]  # file, line, what is written there
@@ -43,20 +44,26 @@ class ProgramSource:
             text = self.script.read_text(errors="replace")
             neighbours = sorted(self.script.parent.glob("*.py"))[:_MOST_NEIGHBOURS]
             imported = [path for path in neighbours if self.module or path.stem in text]
-            paths = [self.script, *imported, *map(Path, self._audited[1]), *paths]
+            paths = [
+                self.script,
+                *imported,
+                *map(Path, self._audit.files_read if self._audit else ()),
+                *paths,
+            ]
         return list(dict.fromkeys(path.resolve() for path in paths if path.is_file()))
 
     @cached_property
-    def _audited(self) -> tuple[list[tuple[str, int]], tuple[str, ...]]:
-        """What the audit finds in the source: where the order of hashes reaches training, and the files it read."""
+    def _audit(self) -> SourceAudit | None:
         if self.script is None or not self.script.is_file():
-            return [], ()
+            return None
         try:
-            audit = audit_source([self.script], self.arguments, self.patched)
+            return audit_source([self.script], self.arguments, self.patched)
         except Exception:  # a second opinion: without it the diagnosis goes on
-            return [], ()
-        hashes = [(each.file, each.line) for each in audit.findings if each.code == "TW301"]
-        return [(str(Path(f).resolve()), line) for f, line in hashes if f and line], audit.files_read
+            return None
+
+    def audited(self) -> tuple[Finding, ...]:
+        """What the audit of the source finds."""
+        return self._audit.findings if self._audit is not None else ()
 
     def hash_order(self) -> list[Place]:
         """Where a set is turned into a sequence, or hash() is called: first where the audit can follow it into
@@ -65,7 +72,8 @@ class ProgramSource:
         for file, tree in self.trees:
             for use in Sets(tree).order_uses():
                 found.setdefault((file, use.line, _text(use.shown)), use.weight)
-        reaching = self._audited[0]
+        hashes = [each for each in self.audited() if each.code == "TW301"]
+        reaching = [(str(Path(each.file).resolve()), each.line) for each in hashes if each.file]
         return sorted(found, key=lambda place: (place[:2] not in reaching, -found[place]))
 
     def addresses(self) -> list[Place]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from twinrun.comparison.shown import TICK
+from twinrun.comparison.shown import FROZEN_TIME, TICK
 from twinrun.protocol import Event, Evidence, Point, SecondLook, Suspect, Vary, Weight, Wrap, differs, one
 from twinrun.protocol.variation import Setting, Variation, inside
 from twinrun.sources.fresh_values import FreshValues
@@ -20,9 +20,11 @@ from twinrun.twin.session import Session
 NAME = "clock"
 # Another year, month, day of the month and of the week, hour, minute, second, and fraction of a second.
 AHEAD = datetime.timedelta(days=397, hours=1, minutes=1, seconds=1.25)
-_FROZEN_TIME, _FROZEN_COUNTER = 1_600_000_000.0, 1000.0
+_FROZEN_COUNTER = 1000.0
 # They measure, and do not tell the time of day.
-_COUNTERS = ("perf_counter", "monotonic", "perf_counter_ns", "monotonic_ns")
+_COUNTERS = (
+    "perf_counter", "monotonic", "perf_counter_ns", "monotonic_ns", "process_time", "process_time_ns", "thread_time",
+)  # fmt: skip
 _now, _localtime = time.time, time.localtime
 _readings = itertools.count(1)
 
@@ -60,7 +62,7 @@ def _moment(session: Session, action: str, who: Caller, *, counts: bool = False)
     moved one where the clock of this twin is moved. None: now. Where the whole clock is frozen, every reading is a tick
     after the one before, wherever it is made: no duration is 0, and all are multiples of the tick."""
     if session.log.frozen(NAME, action, who) is not None:
-        start = _FROZEN_COUNTER if counts else _FROZEN_TIME
+        start = _FROZEN_COUNTER if counts else FROZEN_TIME
         if session.log.freezes_everywhere(NAME):
             return start + TICK * next(_readings)
         return start + 0.001 * session.log.turns(NAME, action, who)

@@ -23,17 +23,16 @@ class FreshValues(Source):
             own = [event for event in events if is_direct(event)]
             by_libraries = [event for event in events if in_library(event)]
             for group, bonus in ((own, 0), (by_libraries, LIBRARY)):
-                if group:
-                    yield self._suspect(message, group, bonus)
+                for event in group:
+                    yield self._suspect(message, event, bonus)
 
-    def _suspect(self, message: str, events: list[Event], bonus: int) -> Suspect:
+    def _suspect(self, message: str, event: Event, bonus: int) -> Suspect:
         return self.suspect(
-            events,
-            f"{message}: {events[0].call}",
+            [event],
+            f"{message}: {event.call}",
             weight=self.weight.plus(bonus),
-            notes=tuple(f"{event.call} at {event.place}" for event in events[:4]),
-            experiment=f"with {events[0].call} frozen there",
+            notes=(f"{event.call} at {event.place}",),
+            experiment=f"with {event.call} frozen there",
             advice=self.advice,
-            sequential=any(self.is_sequential(event) for event in events),
-            narrows=True,
+            sequential=self.is_sequential(event),
         )

@@ -28,13 +28,12 @@ class StreamSource(Source):
     draw_action: str = "draw"
     on_host: bool = False  # drawn by Python code, which input pipelines, loader workers and threads may run
     compares_values: bool = True  # False: no digest shows what was drawn, so only `seeded=False` is suspected
-    narrows: bool = True  # of several lines that draw, one alone may be enough
 
     # What subclasses may override.
 
     def code_for(self, evidence: Evidence, event: Event) -> str:
         """The code for a draw that its seed does not come too late for."""
-        if _by_shuffler(event):
+        if by_shuffler(event):
             return _SHUFFLED
         if self.on_host:
             if event.context in ("py_function", "generator"):
@@ -100,38 +99,32 @@ class StreamSource(Source):
                 yield event
 
     def _draws(self, evidence: Evidence, events: list[Event], bonus: int) -> Iterator[Suspect]:
-        """Grouped by what the fix would be."""
-        groups: dict[tuple[str, bool], list[Event]] = {}
+        """One for each line; those with the same code, and with or without a seed, share a fix."""
         for event in events:
-            late = self.seed_after(evidence, event) is not None
-            code = _TOO_LATE if late else self.code_for(evidence, event)
-            groups.setdefault((code, self.is_seeded(evidence, event)), []).append(event)
-        for (code, seeded), members in groups.items():
-            first = members[0]
-            notes = [f"{drawn(event)} is drawn at {event.place}" for event in members[:4]]
-            late_seed = self.seed_after(evidence, first)
+            late_seed = self.seed_after(evidence, event)
+            code = _TOO_LATE if late_seed is not None else self.code_for(evidence, event)
+            seeded = self.is_seeded(evidence, event)
+            notes = [f"{drawn(event)} is drawn at {event.place}"]
             if late_seed is not None:
                 notes.append(f"the seed is set at {late_seed.place}, after that")
             yield self.suspect(
-                members,
-                self._message(code, members, seeded=seeded),
+                [event],
+                self._message(code, event, seeded=seeded),
                 code=code,
                 weight=self.weight_for(evidence).plus(bonus + (_UNEXPECTED if seeded else 0)),
                 notes=tuple(notes),
-                experiment=f"with {drawn(first)} frozen there",
-                advice=_advice(code, first),
-                in_words=seeds_to_write(members) if code == self.code else "",
-                narrows=self.narrows,
+                experiment=f"with {drawn(event)} frozen there",
+                advice=_advice(code, event),
+                fix="seeded" if seeded else "seed",
+                in_words=seed_to_write(event) if code == self.code else "",
             )
 
-    def _message(self, code: str, members: list[Event], *, seeded: bool) -> str:
-        first, others = members[0], len(members) - 1
+    def _message(self, code: str, event: Event, *, seeded: bool) -> str:
         if seeded and code not in _BY_PLACE:
-            return f"{drawn(first)} gave different values in each run, though its stream is seeded"
-        more = f" (and at {others} more place{'s' if others > 1 else ''})" if others else ""
+            return f"{drawn(event)} gave different values in each run, though its stream is seeded"
         if code == _SHUFFLED and code != self.code:
-            return f"{first.entry} shuffles without a seed{more}"
-        return f"{_message_by_place(code, first) or self.message(code, first)}{more}"
+            return f"{event.entry} shuffles without a seed"
+        return _message_by_place(code, event) or self.message(code, event)
 
     def _reseeded(self, evidence: Evidence) -> Iterator[Suspect]:
         """`random.seed()` seeds from the system's entropy, whatever was set before."""
@@ -181,10 +174,10 @@ def library(event: Event) -> str:
     return event.via if event.entry == "__init__" else f"{event.via}'s {event.entry}"
 
 
-def seeds_to_write(events: list[Event]) -> str:
-    """What to write so that the calls of libraries behind these events get a seed. Empty where nothing is known."""
-    known = [found.write for event in events if (found := seedless(event.via, event.entry))]
-    return "; ".join(dict.fromkeys(known))
+def seed_to_write(event: Event) -> str:
+    """What to write so that the call of a library behind this event gets a seed. Empty where nothing is known."""
+    known = seedless(event.via, event.entry)
+    return known.write if known is not None else ""
 
 
 def _draws_from(stream: str, evidence: Evidence) -> list[Pair]:
@@ -197,10 +190,12 @@ def _draws_from(stream: str, evidence: Evidence) -> list[Pair]:
     ]
 
 
-def _by_shuffler(event: Event) -> bool:
-    """Drawn by a function of a framework that shuffles what it is given, and takes a seed for it."""
+def by_shuffler(event: Event) -> bool:
+    """Drawn by a function of a framework that shuffles what it is given: one that takes a seed for it, or one that
+    shuffles by the global streams, as `fit` does."""
     return any(
-        event.via == framework.module and event.entry.endswith(framework.shufflers)
+        event.via == framework.module
+        and (event.entry.endswith(framework.shufflers) or event.call.rstrip(")").endswith("shuffle"))
         for framework in frameworks()
         if framework.shufflers
     )

@@ -179,6 +179,7 @@ class Threads(Source):
             freeze=tuple(Freeze.at(event, "omit") for event in threads),
             weight=Weight(init=1, batch=4, later=4),
             experiment="with these threads left out",
+            last_resort=True,
         )
 
     def _processes(self, evidence: Evidence) -> Iterator[Suspect]:

@@ -7,12 +7,10 @@ import os
 import signal
 import sys
 
-Root = tuple[
-    list[str], str, str
-]  # the layers, newest first and the folder itself last; the upper and the work folder
-Job = tuple[
-    list[Root], list[str], bool
-]  # with what stays as it is although it lies below a root; whether we are no root
+# The layers, the newest first and the folder itself last; the upper folder; the work folder.
+Root = tuple[list[str], str, str]
+# With what stays as it is although it lies below a root, and whether this is an ordinary user.
+Job = tuple[list[Root], list[str], bool]
 NEW_USER, NEW_MOUNTS = 0x10000000, 0x00020000
 _BIND, _RECURSIVE, _SLAVE = 0x1000, 0x4000, 0x80000
 FAILED = 125  # the exit code where there can be no view

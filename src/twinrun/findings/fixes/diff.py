@@ -28,23 +28,23 @@ def as_diff(fixes: Iterable[Fix], *, root: str | os.PathLike[str] | None = None)
 
 
 def as_patch(changed: Mapping[str, tuple[bytes, bytes]]) -> bytes:
-    """One patch of files as they were and as they are to be, byte for byte, whatever their encodings.
-
-    Its paths are relative to the current folder where all files are below it, and else to the top of the git tree; then
-    it says so in git's own way, and applies from any folder of the tree.
-    """
-    here = Path.cwd()
-    top = None if all(_is_below(file, here) for file in changed) else git_top(here)
-    if top is not None and not all(_is_below(file, top) for file in changed):
-        top = None
+    """One patch of files as they were and as they are to be, byte for byte, whatever their encodings."""
+    root = patch_root(changed)
     parts = []
     for file, (before, after) in changed.items():
-        path = _path_in(file, top or here).encode(errors="surrogateescape").decode("latin-1")
         # A byte is a character of latin-1: nothing is lost, and lines end where diff ends them.
-        part = file_diff(path, before.decode("latin-1"), after.decode("latin-1"))
-        header = f"diff --git {_quoted(f'a/{path}').rstrip()} {_quoted(f'b/{path}').rstrip()}\n"
-        parts.append(header + part if part and top is not None else part)
+        path = _path_in(file, root).encode(errors="surrogateescape").decode("latin-1")
+        parts.append(file_diff(path, before.decode("latin-1"), after.decode("latin-1")))
     return "".join(parts).encode("latin-1")
+
+
+def patch_root(files: Iterable[str]) -> Path:
+    """Where a patch of these files is applied: the current folder, or the top of its git tree where that holds them all
+    and the folder does not, or else the root of the file system."""
+    for folder in (Path.cwd(), git_top(Path.cwd())):
+        if folder is not None and all(_is_below(file, folder) for file in files):
+            return folder
+    return Path(Path.cwd().anchor)
 
 
 def git_top(folder: Path) -> Path | None:

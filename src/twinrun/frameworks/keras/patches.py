@@ -88,6 +88,19 @@ def _metric_variable(observer: Observer) -> Function:
     return add
 
 
+def _evaluation(name: str) -> Wrap:
+    def handler(observer: Observer) -> Function:
+        def evaluate(original: Function, model: Any, *args: Any, **kwargs: Any) -> Any:
+            # What `fit` validates with so is among the metrics of the epoch.
+            reported = kwargs.get("_use_cached_eval_dataset")
+            called = "" if reported else name
+            return observer.evaluations.call(called, model, lambda: original(model, *args, **kwargs))
+
+        return evaluate
+
+    return around(handler)
+
+
 _UPDATES = around(lambda it: it.apply_gradients)
 # What is patched, by what it is for: the wrapper, the reason, and what the point is needed for.
 _PATCHES: dict[str, tuple[Wrap, str, Need]] = {
@@ -114,6 +127,7 @@ _PATCHES: dict[str, tuple[Wrap, str, Need]] = {
     "deferred variable": (after(_variable_path), "in a scan a variable gets its tf.Variable later", "cause"),
     "metric variable": (around(_metric_variable), "variables of metrics are no weights", "cause"),
 }
+_EVALUATIONS = ("evaluate", "predict", "test_on_batch", "predict_on_batch")
 
 
 def training_points(
@@ -123,6 +137,15 @@ def training_points(
     return tuple(
         package.point(place, *_PATCHES[purpose], entrance=entrances.get(purpose, ""))
         for purpose, place in places.items()
+    )
+
+
+def evaluation_points(package: Package, trainer: str, entrance: str = "") -> tuple[Point, ...]:
+    """`trainer`: the class whose methods they are. With `entrance`, only programs that call this need them."""
+    reason = "what it returns is compared"
+    return tuple(
+        package.point(f"{trainer}.{name}", _evaluation(name), reason, "verdict", entrance=entrance)
+        for name in _EVALUATIONS
     )
 
 
@@ -138,4 +161,4 @@ POINTS = training_points(
         "batch end": "callbacks.callback_list:CallbackList.on_train_batch_end",
         "epoch end": "callbacks.callback_list:CallbackList.on_epoch_end",
     },
-)
+) + evaluation_points(KERAS, "backend.tensorflow.trainer:TensorFlowTrainer")

@@ -28,13 +28,13 @@ def depth() -> int:
     graph = ops.get_default_graph()
     found = 0
     while graph is not None:
-        if isinstance(graph, WhileBodyFuncGraph) or _is_dataset_loop(graph):
+        if isinstance(graph, WhileBodyFuncGraph) or is_dataset_loop(graph):
             found += 1
         graph = getattr(graph, "outer_graph", None)
     return found
 
 
-def _is_dataset_loop(graph: Any) -> bool:
+def is_dataset_loop(graph: Any) -> bool:
     """`for batch in dataset` inside a tf.function becomes a function of the dataset itself."""
     return str(getattr(graph, "name", "")).startswith(("Dataset_reduce", "Dataset_scan"))
 

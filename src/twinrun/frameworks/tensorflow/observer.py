@@ -16,11 +16,13 @@ from tensorflow.python.eager import context
 from tensorflow.python.eager import record as tapes
 
 from twinrun.frameworks.tensorflow import loops
-from twinrun.frameworks.tensorflow.manual_update import ManualUpdates, Target
+from twinrun.frameworks.tensorflow.evaluations import Evaluations
+from twinrun.frameworks.tensorflow.gradients import Gradients
 from twinrun.frameworks.tensorflow.pending import Pending
 from twinrun.frameworks.tensorflow.reporting import Guard, add_callback
 from twinrun.frameworks.tensorflow.sessions import Sessions
-from twinrun.frameworks.tensorflow.summarize import flat, named_arguments, output_blocks
+from twinrun.frameworks.tensorflow.summarize import named_arguments, output_blocks
+from twinrun.frameworks.tensorflow.tables import Tables
 from twinrun.frameworks.tensorflow.tensors import Named, block, block_of, has_bits, leaves
 from twinrun.frameworks.tensorflow.updater import Call, Given, Updater
 from twinrun.frameworks.tensorflow.variables import Variables
@@ -46,17 +48,17 @@ class Observer:
         self.pending = Pending(recorder)
         self.updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
         self._train_calls = 0  # of a framework's own train function, under way now
-        self.fit_batches: int | None = (
-            None  # that `fit` and its like have trained on; None: it was not called
-        )
+        # Batches that `fit` and its like have trained on. None: it was never called.
+        self.fit_batches: int | None = None
         self._outermost: Call | None = None
         self._outer_given: Given | None = None
-        self._here = _Here()
+        self.here = _Here()
         self._slots = count()  # places in graphs where elements are drawn
-        self._optimizers = False  # whether one was ever used
-        self._manual = ManualUpdates()
+        self.gradients: Gradients = Gradients(self)
+        self.tables: Tables = Tables(recorder)
+        self.evaluations: Evaluations = Evaluations(self)
         recorder.at_finish.append(self._finish)
-        self.sessions = Sessions(recorder)
+        self.sessions: Sessions = Sessions(recorder, self.evaluations)
 
     # tf.function
 
@@ -65,7 +67,7 @@ class Observer:
         record: Call = function.__dict__.get("_twinrun_call") or function.__dict__.setdefault(
             "_twinrun_call", Call()
         )
-        stack = self._here.calls
+        stack = self.here.calls
         eager = context.executing_eagerly()
         given = (function, args, kwargs)
         if eager and not stack:
@@ -86,8 +88,8 @@ class Observer:
         if record.updaters:
             self.steps.about_to_update(record.updaters)
         elif record.sources:
-            self._before_gradient_call(record)
-        stack = self._here.calls
+            self.gradients.before_call(record)
+        stack = self.here.calls
         stack.append(record)
         record.depth = 0
         self._outermost, self._outer_given = record, given
@@ -102,28 +104,25 @@ class Observer:
 
     def _after_outer_call(self, record: Call, given: Given, result: Any) -> None:
         advanced = [(updater, times) for updater in record.updaters if (times := updater.advance())]
-        moved = [] if advanced else self._moved_by(record)
+        moved = [] if advanced else self.gradients.moved_by(record)
         if advanced or moved:
             self.pending.flush(named_arguments(*given))
             self._add_all(output_blocks(result))
             for updater, times in advanced:
                 self.steps.updated(updater, times)
             if moved:
-                self._updated_manually(moved)
+                self.gradients.updated_manually(moved)
             return
         self.pending.end_call()
-        if record.sources:  # the update is still to come, by an optimizer or a manual one
-            if not any(one.phase == "batch" for one in self.pending.blocks):
-                self.pending.add(block_of("batch", named_arguments(*given)))
-            self._expect(self._manual.targets(record.sources))
+        self.gradients.after_call(record, given, result)
 
     def _mark(self, updaters: Iterable[Updater]) -> None:
         """The calls that are under way drive these optimizers."""
-        for call in self._under_way():
+        for call in self.under_way():
             call.updaters.update(updaters)
 
-    def _under_way(self) -> list[Call]:
-        return [*self._here.calls, *([self._outermost] if self._outermost else [])]
+    def under_way(self) -> list[Call]:
+        return [*self.here.calls, *([self._outermost] if self._outermost else [])]
 
     # optimizers
 
@@ -136,7 +135,7 @@ class Observer:
 
     def update(self, optimizer: Any, variables: Iterable[Any], original: Callable[[], Any]) -> Any:
         """Around an optimizer's apply, eager or traced. A traced one only shows which calls will train."""
-        updating = self._here.updating
+        updating = self.here.updating
         if optimizer in updating:  # apply_gradients calls apply, a wrapper calls the optimizer inside it
             return original()
         updater = None
@@ -154,9 +153,7 @@ class Observer:
         return result
 
     def _before_update(self, optimizer: Any, variables: Iterable[Any]) -> Updater:
-        self._optimizers = True
-        if self._manual.expected:
-            self._manual.optimized(variables)
+        self.gradients.on_optimizer(variables)
         updater = self.updaters.get(optimizer)
         if updater is None:
             updater = self.updaters[optimizer] = Updater(optimizer)
@@ -167,75 +164,13 @@ class Observer:
     def _after_update(self, updater: Updater) -> None:
         if not context.executing_eagerly():
             self._mark((updater,))
-            stack = self._here.calls
+            stack = self.here.calls
             if loops.depth() > (stack[-1].depth if stack else 0):
                 loops.insert(self, None)
             return
         updater.advance()
         self.pending.flush(named_arguments(*self._outer_given) if self._outer_given else ())
         self.steps.updated(updater)
-
-    # gradients
-
-    def gradient(
-        self, original: Callable[..., Any], tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        with self.guard:
-            self._on_gradients(target, sources)
-        return original(tape, target, sources, *args, **kwargs)
-
-    def _on_gradients(self, target: Any, sources: Any) -> None:
-        """A tape is asked for gradients. Eagerly, its target is the loss; without an optimizer, its sources may be about
-        to be updated manually."""
-        trained = [source for source in flat(sources) if hasattr(source, "handle")]
-        if not context.executing_eagerly():
-            for call in self._under_way():
-                call.sources = trained
-            if trained and not self.steps.open:
-                self.steps.about_to_update(())
-            self._manual.expect(self._manual.targets(trained))
-            return
-        self._look_for_manual_updates()
-        self.pending.add(
-            block("loss", target if isinstance(target, (list, tuple, dict)) else {"loss": target})
-        )
-        targets = self._manual.targets(trained)
-        if targets:
-            self.steps.about_to_update(targets)
-            self._expect(targets)
-
-    def _expect(self, targets: list[Target]) -> None:
-        if targets:
-            self._manual.expect(targets)
-            self.pending.mark()
-
-    def _before_gradient_call(self, record: Call) -> None:
-        """Before a tf.function that takes gradients and has no optimizer. One that moves what it takes them of is a step
-        itself; before another, the update that followed its last call is over."""
-        if not record.moves:
-            self._look_for_manual_updates()
-        targets = self._manual.targets(record.sources)
-        if targets:
-            self.steps.about_to_update(targets)
-
-    def _moved_by(self, record: Call) -> list[Target]:
-        targets = self._manual.targets(record.sources)
-        moved = self._manual.moved(targets) if targets else []
-        record.moves = record.moves or bool(moved)
-        return moved
-
-    def _look_for_manual_updates(self) -> None:
-        moved = self._manual.moved() if self._manual.expected else []
-        if moved:
-            self.pending.flush_marked()
-            self._updated_manually(moved)
-
-    def _updated_manually(self, moved: list[Target]) -> None:
-        """A step of its own; where there are optimizers too, part of a round with them."""
-        for one in moved:
-            self.steps.updated(one)
-        if not self._optimizers:
-            self.steps.close()
 
     # data
 
@@ -319,11 +254,11 @@ class Observer:
         # What was iterated before was not iterated by this call.
         self.pending.keep(lambda one: one.phase != "batch")
         self._train_calls += 1
-        self.fit_batches = (self.fit_batches or 0) + 1
         try:
             logs = original()
         finally:
             self._train_calls -= 1
+        self.fit_batches = (self.fit_batches or 0) + 1
         with self.guard:
             if self.steps.open:
                 self._add_all(output_blocks(logs))
@@ -341,27 +276,40 @@ class Observer:
             self._add_state()
             self.recorder.emit(0)
 
+    def settle_step(self) -> bool:
+        """Before something that no step makes is reported. Returns whether a step is open, which it then belongs to."""
+        self.gradients.settle()
+        if self.steps.open or self.sessions.steps.open:
+            return True
+        self.steps.about_to_update(())
+        return False
+
     # Steps asks for these
 
     def _add_state(self) -> None:
-        self._add_all(self.variables.blocks("weights"))
+        self.evaluations.end_step()
+        self._add_all((*self.variables.blocks("weights"), *self.tables.blocks("weights")))
 
     def _add_created(self) -> None:
-        if self.variables.created:
+        if self.variables.created or self.tables.created:
             blocks = self.variables.blocks("init", only_new=True)
+            if self.tables.created:
+                blocks += self.tables.blocks("init")
             self._add_all(blocks)
             if blocks:
                 self.recorder.emit(0)
 
     def _finish(self) -> None:
-        self._look_for_manual_updates()
+        self.gradients.settle()
         self.steps.close()
         if self.recorder.step == 0:
             self._add_all(self.pending.blocks)
         else:
             self.pending.keep(lambda one: one.phase == "probe")
             self.pending.flush()
+        self.evaluations.finish()
         self._add_all(self.variables.blocks("final"))
+        self._add_all((*self.variables.of_metrics(), *self.tables.blocks("final")))
         self.recorder.emit(0)
 
 

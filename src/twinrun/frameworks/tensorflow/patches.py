@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twinrun.frameworks.packages import tf_point
+from twinrun.frameworks.packages import tf_point, tf_points
 from twinrun.frameworks.tensorflow.points import after, around
 from twinrun.protocol.point import Point, Wrap
 
@@ -22,8 +22,28 @@ POINTS = (
         "every variable is made here: weights, optimizer slots, states of generators", "verdict",
     ),
     tf_point(
-        "eager.backprop:GradientTape.gradient", around(lambda it: it.gradient),
+        "eager.backprop:GradientTape.gradient", around(lambda it: it.gradients.gradient),
         "the target is the loss of an eager step; without an optimizer, gradients announce a manual update", "verdict",
+    ),
+    *tf_points(
+        "eager.backprop:GradientTape.{}", ("jacobian", "batch_jacobian"), around(lambda it: it.gradients.jacobian),
+        "these take gradients in a function of their own", "verdict", optional=True,
+    ),
+    tf_point(
+        "eager.forwardprop:ForwardAccumulator.jvp", after(lambda it: it.gradients.on_forward_gradients),
+        "gradients without a tape", "verdict", optional=True,
+    ),
+    *tf_points(
+        "ops.gradients_impl:{}", ("gradients", "gradients_v2"), after(lambda it: it.gradients.on_symbolic_gradients),
+        "a tf.function can take gradients without a tape", "verdict", everywhere=True, optional=True,
+    ),
+    tf_point(
+        "ops.lookup_ops:LookupInterface.__init__", after(lambda it: it.tables.on_table),
+        "the line that makes a table gives it a name",
+    ),
+    *tf_points(
+        "ops.gen_lookup_ops:lookup_table_{}_v2", ("insert", "remove", "import"), after(lambda it: it.tables.on_change),
+        "the content of a table changes here", "verdict",
     ),
     tf_point(
         "data.ops.iterator_ops:OwnedIterator._next_internal", after(lambda it: it.on_element),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from twinrun.frameworks.tensorflow.tensors import Named, block, block_of, folded, size_of_block
@@ -34,6 +35,8 @@ class Pending:
         self._in_graph: list[tuple[int, Block]] = []
         self._kept_bytes = 0
         self._marked = 0
+        # What led to gradients of plain tensors, and may still turn out to be part of an update of variables.
+        self.rounds: list[list[Block]] = []
 
     def add(self, one: Block | None) -> None:
         if one is not None:
@@ -73,6 +76,15 @@ class Pending:
     def keep(self, wanted: Callable[[Block], bool]) -> None:
         self.blocks = [one for one in self.blocks if wanted(one)]
 
+    def end_round(self, *, goes_on: bool) -> None:
+        """What is pending has led to gradients of plain tensors, in a round of its own or as more of the last one."""
+        blocks = [one for one in self.blocks if not (isinstance(one, Drawn) and one.is_over)]
+        if goes_on and self.rounds:
+            self.rounds[-1] += blocks
+        else:
+            self.rounds.append(blocks)
+        self.blocks, self._marked = [], 0
+
     def mark(self) -> None:
         """What is pending now belongs to a manual update that is expected."""
         self._marked = len(self.blocks)
@@ -88,7 +100,7 @@ class Pending:
         some itself, those are its batch, and what was iterated elsewhere (validation, a look at the data) is not."""
         given = block_of("batch", inputs)
         elsewhere = given is not None or bool(self._in_graph)
-        for one in self.blocks:
+        for one in (*chain.from_iterable(self.rounds), *self.blocks):
             over = isinstance(one, Drawn) and one.is_over
             if one.phase != "batch" or not (elsewhere or over):
                 self._recorder.add(one)
@@ -97,4 +109,4 @@ class Pending:
             self._recorder.add(one)
         if given is not None:
             self._recorder.add(given)
-        self.blocks, self._in_graph, self._marked = [], [], 0
+        self.blocks, self.rounds, self._in_graph, self._marked = [], [], [], 0

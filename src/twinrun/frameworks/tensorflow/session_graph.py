@@ -14,6 +14,7 @@ from tensorflow.python.framework import dtypes, ops
 _CHANGES = re.compile(r"(Resource)?(Sparse)?(Apply|Scatter|StridedSliceAssign)|Assign")
 _PLAIN = ("Assign", "AssignVariableOp")
 _DRAWS = re.compile(r"IteratorGetNext(Sync)?$|Queue(Dequeue|DequeueMany|DequeueUpTo)(V2)?$")
+_VARIABLE = re.compile(r"VarHandleOp$|Variable(V2)?$")
 _OPAQUE = (dtypes.variant, dtypes.resource)
 
 
@@ -23,6 +24,7 @@ class Plan:
 
     updates: tuple[str, ...]  # the ops that train; without any, the run is no step
     drawn: tuple[Any, ...]  # tensors of the elements that it draws itself
+    evaluates: bool = False  # it updates nothing, and fetches what depends on variables
 
 
 @dataclass
@@ -71,7 +73,20 @@ def _plan(graph: Any, known: Knowledge, asked: list[Any], fed: set[str]) -> Plan
         for tensor in op.outputs
         if tensor.dtype not in _OPAQUE and tensor.name not in fed
     ]
-    return Plan(tuple(updates), tuple(drawn))
+    return Plan(tuple(updates), tuple(drawn), not updates and _evaluates(asked, fed))
+
+
+def _evaluates(asked: list[Any], fed: set[str]) -> bool:
+    left = [one.op for one in asked if hasattr(one, "op") and one.name not in fed]
+    seen: set[str] = set()
+    while left:
+        op = left.pop()
+        if op.name not in seen:
+            seen.add(op.name)
+            if _VARIABLE.match(op.type):
+                return True
+            left += [tensor.op for tensor in op.inputs if tensor.name not in fed]
+    return False
 
 
 def _untrained(graph: Any) -> set[str]:

@@ -8,11 +8,13 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from tensorflow.python.framework import errors, ops
 
+from twinrun.frameworks.tensorflow.evaluations import Evaluations
 from twinrun.frameworks.tensorflow.reporting import Guard
 from twinrun.frameworks.tensorflow.session_graph import plan_of
 from twinrun.frameworks.tensorflow.tensors import OPAQUE, block_of
@@ -37,8 +39,9 @@ class GraphVariable:
 
 
 class Sessions:
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, evaluations: Evaluations) -> None:
         self.recorder = recorder
+        self._evaluations = evaluations
         self.steps = Steps(recorder, self._add_state, self._add_created)
         self._guard = Guard(recorder)
         self._of: weakref.WeakKeyDictionary[Any, dict[str, bool]] = weakref.WeakKeyDictionary()
@@ -113,11 +116,13 @@ class Sessions:
         can."""
         keys: list[Any] = []
         extra: list[Any] = []
+        evaluates = False
         with self._guard, self.recorder.lock:
             plan = plan_of(session.graph, asked, [tensor for tensor, _ in feeds])
             keys = [(self._number(session.graph), name) for name in plan.updates]
             self._before(session, keys)
             extra = list(plan.drawn) if keys and can_fetch_more else []
+            evaluates = plan.evaluates and not self._evaluations.under_way
         results = run(extra)
         own = results[: len(results) - len(extra)] if extra else results
         if keys and self.recorder.alive:
@@ -128,7 +133,20 @@ class Sessions:
                 self._round[session] = None
                 for key in keys:
                     self.steps.updated(key)
+        elif evaluates and self.recorder.alive:
+            with self._guard, self.recorder.lock:
+                self._add_results(session, list(zip(asked, own, strict=False)))
         return own
+
+    def _add_results(self, session: Any, found: Named) -> None:
+        """A run that updates nothing, and depends on variables, evaluates them. Only numbers: a text may be a path."""
+        results = [(_name(tensor), np.asarray(value)) for tensor, value in found]
+        if not self.steps.open:
+            self._running = session
+            self._add_created()
+            if session in self._idle and session not in self._last:
+                self._last.append(session)
+        self._evaluations.add([(name, array) for name, array in results if array.dtype.kind in "fc"])
 
     def _before(self, session: Any, keys: list[Any]) -> None:
         if not keys:
@@ -145,10 +163,7 @@ class Sessions:
     # what was fed, fetched and drawn
 
     def _add(self, phase: str, found: Named) -> None:
-        """Under the names that their author gave; only a first output goes by the name of its op."""
-        one = block_of(
-            phase, ((tensor.name.removesuffix(":0"), np.asarray(value)) for tensor, value in found)
-        )
+        one = block_of(phase, ((_name(tensor), np.asarray(value)) for tensor, value in found))
         if one is not None:
             self.recorder.add(one)
 
@@ -168,6 +183,7 @@ class Sessions:
     # variables
 
     def _add_state(self) -> None:
+        self._evaluations.end_step()
         for session in self._round:
             self._add_variables(session, self._initialised(session), "weights")
         self._last = list(self._round)
@@ -230,17 +246,30 @@ class Sessions:
         self._idle.clear()
 
 
+_KEYS = (ops.GraphKeys.GLOBAL_VARIABLES, ops.GraphKeys.LOCAL_VARIABLES, ops.GraphKeys.METRIC_VARIABLES)
+
+
 def variables_of(graph: Any) -> list[GraphVariable]:
+    """Global and local ones, but those that count the epochs of an input queue, which runs ahead of the steps."""
     found: dict[str, GraphVariable] = {}
-    for variable in graph.get_collection(ops.GraphKeys.GLOBAL_VARIABLES):
+    for variable in chain.from_iterable(map(graph.get_collection, _KEYS)):
         value = variable._as_graph_element()
-        if value is None or value.dtype.as_datatype_enum in OPAQUE:
+        if value is None or value.dtype.as_datatype_enum in OPAQUE or _counts_epochs(variable.op):
             continue
         name = variable.op.name
         phase = "seed" if name.rpartition("/")[2] == "StateVar" and value.dtype.is_integer else "weights"
         initialised = getattr(variable, "_is_initialized_op", None)
         found.setdefault(name, GraphVariable(name, phase, value, initialised))
     return list(found.values())
+
+
+def _name(tensor: Any) -> str:
+    """That its author gave it: a first output goes by the name of its op."""
+    return str(tensor.name).removesuffix(":0")
+
+
+def _counts_epochs(variable: Any) -> bool:
+    return any(op.type.endswith("CountUpTo") for tensor in variable.outputs for op in tensor.consumers())
 
 
 def _feeds(graph: Any, feed_dict: Any) -> Named:

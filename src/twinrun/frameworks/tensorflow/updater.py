@@ -64,5 +64,6 @@ class Call:
 
     updaters: set[Updater] = field(default_factory=set)
     sources: list[Any] = field(default_factory=list)
+    plain: bool = False  # it takes gradients of tensors that no variable holds
     depth: int = 0  # loops around the call that is under way
     moves: bool = False  # it updates manually what it takes gradients of

@@ -24,6 +24,7 @@ _KEPT_BYTES = 256 << 20
 # A variable is reported at every look while fewer than so many were created after it, or while it changed within so
 # many looks. Neither depends on whether it is still alive.
 _RECENT, _LOOKS = 64, 64
+_MOST_OF_METRICS, _LARGEST_OF_METRICS = 256, 1 << 20
 
 
 @dataclass(eq=False)
@@ -115,12 +116,21 @@ class Variables:
         self._trains = False
         self._kept_dead: list[Tracked] = []
         self._kept_bytes = 0
+        self._of_metrics: list[tuple[str, Any, int, int]] = []  # the first ones: name, handle, kind and size
+
+    @property
+    def any(self) -> bool:
+        """Whether the program ever made one."""
+        return self._count > 0
 
     def track(self, variable: Any) -> None:
         """A variable was made. One inside a graph of TensorFlow 1 has no value that could be read from outside."""
         handle = getattr(variable, "_handle", None)
         # The other is a second name for a variable we know.
-        if self.ignore or not isinstance(handle, EagerTensor) or type(variable).__name__ == "_UnreadVariable":
+        if not isinstance(handle, EagerTensor) or type(variable).__name__ == "_UnreadVariable":
+            return
+        if self.ignore:
+            self._track_metric(variable, handle)
             return
         with self._lock:
             self.release_dead()
@@ -139,6 +149,19 @@ class Variables:
             if not self._trains and self._kept_bytes < _KEPT_BYTES:
                 one.kept = True
                 self._kept_bytes += one.size
+
+    def _track_metric(self, variable: Any, handle: Any) -> None:
+        """Kept alive, as it is small: a program that evaluates in a loop of its own leaves there what came of it."""
+        size = size_of(variable)
+        if size <= _LARGEST_OF_METRICS and len(self._of_metrics) < _MOST_OF_METRICS:
+            name = str(variable.name).partition(":")[0]
+            self._of_metrics.append((f"metric/{name}", handle, variable.dtype.as_datatype_enum, size))
+
+    def of_metrics(self) -> list[Block]:
+        """The variables of metrics, as the program leaves them."""
+        read = [(name, read_handle(handle, kind, size)) for name, handle, kind, size in self._of_metrics]
+        found = [(name, array) for name, array in read if array is not None]
+        return [Block.of("final", found)] if found else []
 
     def set_path(self, variable: Any, path: str) -> None:
         """Keras names a variable that it has just made."""
@@ -275,11 +298,11 @@ def _name_at_site(name: str, site: tuple[str, int] | None) -> str:
     """The name it was given, or else the name it is assigned to on the line that made it."""
     if name.rpartition("/")[2] != "Variable" or site is None:
         return name
-    return _assigned_name(*site) or name
+    return assigned_name(*site) or name
 
 
 @lru_cache(maxsize=4096)
-def _assigned_name(file: str, line: int) -> str | None:
+def assigned_name(file: str, line: int) -> str | None:
     source = linecache.getline(file, line).strip()
     try:
         statement = ast.parse(source).body[0]

@@ -246,7 +246,6 @@ class KerasSeeds(StreamSource):
     code = "TW105"
     draw_action = "take"
     actions = ("take",)
-    narrows = False
     weight = Weight(init=10, batch=5, later=9)
     controls = (_KERAS, _TF_KERAS)
     points = (

@@ -204,5 +204,4 @@ def suspects(evidence: Evidence) -> Iterator[Suspect]:
         weight=_WEIGHT,
         notes=tuple(notes),
         experiment="with the global generator made from a fixed seed",
-        narrows=True,
     )

@@ -21,7 +21,7 @@ from twinrun.protocol.evidence import Evidence
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.sources.seeding import apply_seed
-from twinrun.sources.stream import StreamSource
+from twinrun.sources.stream import StreamSource, by_shuffler
 from twinrun.twin.callers import blamed_caller, caller, conventions, is_users
 from twinrun.twin.session import current
 
@@ -39,6 +39,7 @@ _IGNORE_SEED = (
     "nn_ops:fractional_max_pool_v2",
     "nn_ops:fractional_avg_pool_v2",
 )
+_CONTROL = "tensorflow-seed"
 _LARGEST = 1 << 20  # bytes of a draw that are digested
 _FRESH = 624  # where a newly seeded stream of Python's random stands
 _GENERATED = "__autograph_generated_file"
@@ -95,22 +96,29 @@ def _set_seed(session: Any, original: Any) -> Any:
         number = session.log.frozen("tf-random", "seed", who)
         _record_seed(session, who, "tf.random.set_seed", seed)
         original(seed if number is None else number)
-        session.pins.seeded("tensorflow-seed", seed)
+        session.pins.seeded(_CONTROL, seed)
 
     return set_global_seed
 
 
 def _graph_seed(session: Any, original: property) -> property:
-    """`tf.compat.v1.set_random_seed`, where a graph is being built."""
-    assert original.fset is not None
-    set_original = original.fset
+    """`tf.compat.v1.set_random_seed`, where a graph is being built. While pinned, a graph of TensorFlow 1 that the program
+    does not seed has a seed too: under op determinism its random ops could not even be built without one."""
+    assert original.fset is not None and original.fget is not None
+    set_original, get_original = original.fset, original.fget
+
+    def get_seed(graph: Any) -> Any:
+        seed, request = get_original(graph), session.pins.request
+        if seed is not None or graph.building_function or request is None or not request.wants(_CONTROL):
+            return seed
+        return op_seed(request.seed, "tensorflow graph")
 
     def set_seed(graph: Any, seed: Any) -> None:
         if not graph.building_function:  # a tf.function's graph takes the global seed over by itself
             _record_seed(session, caller(), "tf.compat.v1.set_random_seed", seed)
         set_original(graph, seed)
 
-    return property(original.fget, set_seed)
+    return property(get_seed, set_seed)
 
 
 def _record_seed(session: Any, who: Any, call: str, seed: Any) -> None:
@@ -125,7 +133,7 @@ def _seeded_op(session: Any, original: Any) -> Any:
 
     def op(*args: Any, **kwargs: Any) -> Any:
         call = bind(signature, args, kwargs)
-        if call is None or call.arguments.get("seed") or not session.pins.pins("tensorflow-seed"):
+        if call is None or call.arguments.get("seed") or not session.pins.pins(_CONTROL):
             return original(*args, **kwargs)
         turn = session.pins.turn(name)
         call.arguments["seed"] = op_seed(
@@ -146,12 +154,12 @@ def _apply_seed(request: PinRequest) -> Undo:
         if stream is not None:
             active._rng = stream
 
-    return apply_seed("tensorflow-seed", op_seed(request.seed, "tensorflow ops"), tf.random.set_seed, restore)
+    return apply_seed(_CONTROL, op_seed(request.seed, "tensorflow ops"), tf.random.set_seed, restore)
 
 
 def _read_seed(request: PinRequest | None) -> Reading:
     found = context.global_seed()
-    seeding = current().pins.seedings.get("tensorflow-seed")
+    seeding = current().pins.seedings.get(_CONTROL)
     if found is None:
         if seeding is not None and seeding.by == "program":
             return Reading("not set", "program", False, "the program took the seed away", seeding.place)
@@ -180,7 +188,7 @@ def _autograph_origin(frame: FrameType) -> tuple[str, int, str] | None:
 
 
 _SEED = Control(
-    name="tensorflow-seed",
+    name=_CONTROL,
     protects="tf.random ops, tf.data shuffles and samplers that are given no seed of their own",
     moment="before a model or dataset is built",
     how="tf.random.set_seed(42), or keras.utils.set_random_seed(42), right after the imports",
@@ -212,7 +220,7 @@ class TfRandom(StreamSource):
         tf_point(
             "eager.context:set_global_seed", _set_seed, "to see its seed", "cause", "pin", everywhere=True
         ),
-        tf_point("framework.ops:Graph.seed", _graph_seed, "to see a graph being seeded"),
+        tf_point("framework.ops:Graph.seed", _graph_seed, "to see a graph being seeded", "cause", "pin"),
         *tf_generators.POINTS,
     )
 
@@ -238,7 +246,9 @@ class TfRandom(StreamSource):
         return True
 
     def code_for(self, evidence: Evidence, event: Event) -> str:
-        return "TW105" if event.via == "tf_keras" else super().code_for(evidence, event)
+        if event.via == "tf_keras" and not by_shuffler(event):
+            return "TW105"
+        return super().code_for(evidence, event)
 
     def message(self, code: str, event: Event) -> str:
         return "a TensorFlow random op runs without a seed"

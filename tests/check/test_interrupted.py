@@ -1,0 +1,97 @@
+"""A run that did not reach its end says so in its recording, whoever ended it, and nothing calls it equal beyond what it
+holds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pages import blocks, install
+from support import check, start, twinrun, write
+from twinrun.recording.folder import open_recording
+from twinrun.recording.manifest import read_manifest
+
+PAGE = blocks("add-a-framework.md")  # a framework that takes no time to import
+PROGRAM = PAGE.pop("train.py").replace("import tinynet", "import tinynet; tinynet.seed(1)")
+ENDLESS = PROGRAM + "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n"
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str | None]:
+    return {"PYTHONPATH": str(install(PAGE, tmp_path))}
+
+
+def begun(folder: Path, names: str) -> list[int]:
+    """The processes of these twins, once each of them has trained."""
+    deadline = time.monotonic() + 90
+    outputs = [folder / name / "stdout.txt" for name in names]
+    while time.monotonic() < deadline:
+        said = [output.read_text().split() for output in outputs if output.is_file()]
+        if len(said) == len(names) and all(said):
+            return [int(words[-1]) for words in said]
+        time.sleep(0.05)
+    raise AssertionError("the twins did not train")
+
+
+def cut(folder: Path, env: dict[str, str | None], how: str) -> None:
+    command = start("check", "--dir", folder, folder.parent / "train.py", env=env)
+    first, _ = begun(folder, "AB")
+    if how == "a twin is killed":
+        os.kill(first, signal.SIGKILL)
+    else:
+        command.send_signal(getattr(signal, how))
+    command.communicate(timeout=60)
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGKILL", "a twin is killed"])
+def test_what_a_broken_off_check_leaves_is_not_called_equal(tmp_path: Path, env: Any, how: str) -> None:
+    write(tmp_path, ENDLESS)
+    folder = tmp_path / "out"
+    cut(folder, env, how)
+    twins = [folder / name for name in "AB"]
+    killed_too = how in ("SIGKILL", "SIGTERM")  # the command itself could write nothing more
+    assert {read_manifest(twin).status for twin in twins} == {"running" if killed_too else "cut-off"}
+    answer = twinrun("diff", "--output-format", "json", *twins)
+    found = answer.document
+    assert (answer.code, found["verdict"], found["reason_kind"]) == (2, "undecided", "interrupted")
+    assert found["steps_compared"] >= 4 and "nothing is known beyond" in found["reason"]
+    refused = twinrun("baseline", "record", "--name", "x", "--store", tmp_path / "s", "--recording", twins[0])
+    assert refused.code == 2 and "was cut off" in refused.message
+
+
+def test_a_timeout_and_a_difference_are_told_apart(tmp_path: Path, env: Any) -> None:
+    write(tmp_path, ENDLESS)
+    document = check(tmp_path / "train.py", "--timeout", "4s", env=env).document
+    assert document["reason_kind"] == "timeout"
+    assert {read_manifest(Path(twin)).status for twin in document["recordings"]} == {"cut-off"}
+    write(tmp_path, PROGRAM.replace("seed(1)", "seed(__import__('os').getpid())"))
+    document = check(tmp_path / "train.py", env=env).document
+    assert document["verdict"] == "diverges"
+    twins = [Path(twin) for twin in document["recordings"]]
+    assert {read_manifest(twin).status for twin in twins} == {"held"}
+    assert twinrun("diff", *twins).code == 1 and twinrun("diff", twins[0], twins[0]).code == 2
+
+
+def test_a_program_that_leaves_abruptly_is_cut_off(tmp_path: Path, env: Any) -> None:
+    leave = "import os, threading\nthreading.Thread(target=os._exit, args=(0,)).start()\nthreading.Event().wait()\n"
+    program = write(tmp_path, PROGRAM + leave)
+    answer = twinrun("run", "--output-format", "json", "--dir", tmp_path / "out", program, env=env)
+    assert (answer.code, answer.document["reason_kind"]) == (2, "abrupt-exit")
+    assert read_manifest(tmp_path / "out" / "A").status == "cut-off"
+
+
+def test_a_recording_that_could_not_be_written_to_its_end_is_cut_off(tmp_path: Path, env: Any) -> None:
+    """As on a full disk: from some step on no file can grow."""
+    fill = "import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    fill += "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))\n"
+    program = write(tmp_path, fill + PROGRAM.replace("range(5)", "range(5000)"))
+    answer = twinrun("run", "--output-format", "json", "--dir", tmp_path / "out", program, env=env)
+    assert (answer.code, answer.document["reason_kind"]) == (2, "not-instrumented")
+    folder = tmp_path / "out" / "A"
+    manifest, reader = open_recording(folder)
+    assert manifest.status == "cut-off" and 0 < reader.last_step() < 5000

@@ -1,0 +1,115 @@
+"""Several causes at once, in programs of a framework that starts at once: all are named, each once, with nothing else;
+and a diagnosis that ran out of time goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pages import blocks, install
+from support import twinrun, write
+
+PAGE = blocks("add-a-framework.md")
+PROGRAM = """
+import os, random, time
+import numpy as np
+import tinynet
+print(f"run {random.random():.3f} of {time.time():.0f}")  # looks guilty, and is not
+words = "the quick brown fox jumps over the lazy dog once more".split()
+order = [float(len(word)) for word in set(words)]  # TW301
+scale = np.random.rand()  # TW102
+shift = np.random.normal()
+jitter = random.uniform(0.0, 1.0)  # TW101
+rng = np.random.default_rng()  # TW103
+model = tinynet.Line(2)  # TN101
+for step in range(5):
+    x = np.array([[order[step] * scale + shift, jitter + rng.normal()]])
+    model.train_step(x, np.ones(1))
+"""
+CODES = {"TW301", "TN101", "TW102", "TW101", "TW103"}
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str | None]:
+    return {"PYTHONPATH": str(install(PAGE, tmp_path))}
+
+
+def places(found: dict[str, Any], *, confirmed: bool = True) -> dict[str, int]:
+    chosen = [finding for finding in found["findings"] if finding["confirmed"] is confirmed]
+    assert len({finding["code"] for finding in chosen}) == len(chosen), found["findings"]
+    return {finding["code"]: finding["line"] for finding in chosen}
+
+
+def guilty(program: str) -> dict[str, int]:
+    marked = {line.partition("  # ")[2]: number for number, line in enumerate(program.splitlines(), start=1)}
+    return {code: number for code, number in marked.items() if code in CODES}
+
+
+def test_every_cause_is_named_once_and_nothing_else(tmp_path: Path, env: Any) -> None:
+    write(tmp_path, PROGRAM)
+    found = twinrun("check", "--output-format", "json", "train.py", cwd=tmp_path, env=env).document
+    assert places(found) == guilty(PROGRAM), found
+    assert not places(found, confirmed=False)
+    assert len(found["experiments"]) <= 12
+    numpy = next(finding for finding in found["findings"] if finding["code"] == "TW102")
+    assert numpy["message"].startswith("np.random.rand ") and "(and at 1 more place)" in numpy["message"]
+    assert any("np.random.normal is drawn at train.py:9" in line for line in numpy["evidence"])
+
+
+def test_a_diagnosis_out_of_time_says_what_is_likely_and_goes_on_from_there(tmp_path: Path, env: Any) -> None:
+    write(tmp_path, PROGRAM)
+    save = ("--output-format", "json", "--output-file", "result.json")
+    twinrun("check", "--budget", "0.001s", *save, "train.py", cwd=tmp_path, env=env)
+    short = json.loads((tmp_path / "result.json").read_text())
+    assert short["experiments"] == [] and not places(short)
+    likely = places(short, confirmed=False)
+    assert {"TW102", "TW101", "TW103"} <= set(likely) <= CODES
+    first = short["findings"][0]
+    assert first["evidence"][-1] == "to go on: twinrun check --resume-diagnosis result.json"
+
+    resumed = ("check", "--resume-diagnosis", "result.json", *save)
+    assert twinrun(*resumed, cwd=tmp_path, env=env).code == 1
+    whole = json.loads((tmp_path / "result.json").read_text())
+    assert places(whole) == guilty(PROGRAM) and whole["diagnosis"]["complete"], whole
+
+    again = twinrun(*resumed[:-2], cwd=tmp_path, env=env).document
+    assert (again["findings"], again["experiments"]) == (whole["findings"], whole["experiments"])
+    assert "nothing is left to try" in again["notes"]
+
+
+def test_what_was_tried_is_not_tried_again(tmp_path: Path, env: Any) -> None:
+    """A diagnosis that stopped half-way: the same without its last experiments and the findings they led to."""
+    write(tmp_path, PROGRAM)
+    found = twinrun("check", "--output-format", "json", "train.py", cwd=tmp_path, env=env).document
+    done = found["experiments"][:4]
+    halfway = found | {
+        "experiments": done,
+        "findings": [],
+        "diagnosis": found["diagnosis"] | {"complete": False},
+    }
+    (tmp_path / "half.json").write_text(json.dumps(halfway))
+    resumed = twinrun(
+        "check",
+        "--resume-diagnosis",
+        "half.json",
+        "--output-format",
+        "json",
+        "train.py",
+        cwd=tmp_path,
+        env=env,
+    ).document
+    assert places(resumed) == guilty(PROGRAM)
+    assert resumed["experiments"][:4] == done
+    frozen = [tuple(experiment["interventions"]) for experiment in resumed["experiments"]]
+    assert len(set(frozen)) == len(frozen) == len(found["experiments"])
+
+
+def test_secret_arguments_must_be_given_again(tmp_path: Path, env: Any) -> None:
+    write(tmp_path, PROGRAM)
+    save = ("--output-format", "json", "--output-file", "result.json")
+    twinrun("check", "--budget", "0.001s", *save, "train.py", "--token", "abc", cwd=tmp_path, env=env)
+    answer = twinrun("check", "--resume-diagnosis", "result.json", cwd=tmp_path, env=env)
+    assert answer.code == 2 and "an argument of the program is secret" in answer.message
