@@ -21,7 +21,7 @@ import twinrun
 env = gym.make("CartPole-v1")
 {before}
 obs, _ = {reset}
-for _ in range(3):
+for _ in range(20):
     obs, *_ = env.step({action})
     twinrun.probe("obs", obs)
 twinrun.probe("reset again", env.reset()[0])
