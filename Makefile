@@ -9,10 +9,11 @@ OLDEST := .venv-oldest
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt constraints-libraries.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/libraries/site-packages -r constraints-libraries.txt
 	@touch $(READY)
 
 ## make setup: create the virtual environment from constraints.txt
@@ -63,7 +64,7 @@ zoo-heldout: $(READY)
 zoo-verify: $(READY)
 	$(BIN)/python zoo/verify.py $(ZOO)
 
-## make lock: write constraints.txt and constraints-oldest.txt anew from pyproject.toml
+## make lock: write constraints.txt, constraints-libraries.txt and constraints-oldest.txt anew from pyproject.toml
 lock:
 	$(PYTHON) tools/lock.py
 	$(PYTHON) tools/lock.py --oldest

@@ -48,12 +48,13 @@ class Pin:
         return f"{self.name}=={self.version}{marker}{hashes}"
 
 
-def wanted() -> list[str]:
-    """What the project asks for, before versions are chosen."""
+def wanted(*groups: str) -> list[str]:
+    """What the project asks for, with these dependency groups, before versions are chosen."""
     document = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = document["project"]
     extras = [item for extra in EXTRAS for item in project["optional-dependencies"][extra]]
-    return [*project["dependencies"], *extras, *document["dependency-groups"]["dev"], *BUILD]
+    developed = [item for group in groups for item in document["dependency-groups"][group]]
+    return [*project["dependencies"], *extras, *developed, *BUILD]
 
 
 def resolve(python: str, requirements: list[str]) -> list[dict[str, object]]:
@@ -121,10 +122,7 @@ def _sha256(item: dict[str, object]) -> str:
     return str(download["archive_info"]["hashes"]["sha256"])
 
 
-def main(oldest: bool = False) -> None:
-    asked = [*wanted(), *(OLDEST if oldest else ())]
-    file = "constraints-oldest.txt" if oldest else "constraints.txt"
-    setup = "make test-oldest" if oldest else "make setup"
+def pinned(asked: list[str]) -> dict[tuple[str, str], Pin]:
     pins: dict[tuple[str, str], Pin] = {}
     for python in PYTHONS:
         print(f"resolving for Python {python}", file=sys.stderr)
@@ -133,12 +131,27 @@ def main(oldest: bool = False) -> None:
             pin = pins.setdefault((name, version), Pin(name, version))
             pin.pythons.add(python)
             pin.hashes.add(_sha256(item))
+    return pins
+
+
+def write(file: str, purpose: str, pins: dict[tuple[str, str], Pin]) -> None:
     head = (
-        f"# Written by tools/lock.py (`make lock`). What `{setup}` installs: names, versions and the\n"
+        f"# Written by tools/lock.py (`make lock`). What {purpose}: names, versions and the\n"
         f"# sha256 of the wheels for CPython {', '.join(PYTHONS)} on Linux x86-64 (glibc).\n"
     )
     lines = [pin.line() for _, pin in sorted(pins.items())]
     (ROOT / file).write_text(head + "\n".join(lines) + "\n")
+
+
+def main(oldest: bool = False) -> None:
+    if oldest:
+        write("constraints-oldest.txt", "`make test-oldest` installs", pinned([*wanted("dev"), *OLDEST]))
+        return
+    plain = pinned(wanted("dev"))
+    write("constraints.txt", "`make setup` installs", plain)
+    all_of_it = pinned(wanted("dev", "libraries"))
+    added = {key: pin for key, pin in all_of_it.items() if key not in plain}
+    write("constraints-libraries.txt", "`make setup` adds for programs of tests", added)
 
 
 if __name__ == "__main__":

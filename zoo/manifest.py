@@ -131,6 +131,15 @@ def _program(entry: dict[str, Any], base: Path, heldout: bool) -> Program:
     return program
 
 
+def libraries_for(program: Program) -> dict[str, str]:
+    """The variable that brings pandas and the like to a program that imports them; they have a folder of their own."""
+    folder = Path(sys.prefix) / "libraries" / "site-packages"
+    files = program.root.rglob("*.py") if program.root.is_dir() else [program.root]
+    imports = re.compile(r"^\s*(?:import|from) (?:gymnasium|pandas|scipy|sklearn)\b", re.MULTILINE)
+    needed = any(imports.search(file.read_text(encoding="utf-8")) for file in files)
+    return {"PYTHONPATH": str(folder)} if needed and folder.is_dir() else {}
+
+
 def lay_out(program: Program, folder: Path, fixed: tuple[int, ...] = ()) -> Path:
     """Copy the program into an empty folder, with the causes of these numbers (from 0) fixed."""
     if program.root.is_dir():

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fixes import FixResult, fixes_must_hold, fixes_table, try_fix
-from manifest import HELDOUT, OPEN, SUITES, Program, lay_out, load
+from manifest import HELDOUT, OPEN, SUITES, Program, lay_out, libraries_for, load
 from scoring import EXIT_OF, Score, count_by_family, judge, must_hold, totals
 from suites import Answer, judge_suite, suites_must_hold, table
 
@@ -45,10 +45,11 @@ def command(twinrun: str, program: Program, extra: list[str]) -> list[str]:
     return [*words, *program.options, *extra, *program.run]
 
 
-def clean_environment() -> dict[str, str]:
-    """The environment of a user who has set nothing."""
+def clean_environment(program: Program) -> dict[str, str]:
+    """The environment of a user who has set nothing, and who has installed what the program needs."""
     env = {k: v for k, v in os.environ.items() if k not in {"PYTHONHASHSEED", "PYTHONPATH"}}
-    return {k: v for k, v in env.items() if not k.startswith("TWINRUN_")} | {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    env = {k: v for k, v in env.items() if not k.startswith("TWINRUN_")} | {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    return env | libraries_for(program)
 
 
 def check(
@@ -59,7 +60,7 @@ def check(
     judged: Callable[[Program, Path, dict[str, Any] | None, str, float], Judgement],
 ) -> Judgement:
     """Check one program in a fresh copy of its folder and judge the answer."""
-    env = clean_environment()
+    env = clean_environment(program)
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
         env["TWINRUN_HOME"] = str(Path(scratch) / "recordings")
         folder = lay_out(program, Path(scratch).resolve() / "program")
@@ -200,8 +201,9 @@ def main() -> int:
 
     rows: list[dict[str, Any]]
     if options.fix:
-        env = clean_environment()
-        fixes = measure(lambda p: try_fix(twinrun, p, env, options.option, limit), lambda r: r.right)
+        fixes = measure(
+            lambda p: try_fix(twinrun, p, clean_environment(p), options.option, limit), lambda r: r.right
+        )
         print(*fixes_table(fixes), sep="\n")
         held = report(fixes_must_hold(fixes))
         rows = [asdict(r) | {"right": r.right, "seconds": round(r.seconds, 1)} for r in fixes]

@@ -80,6 +80,8 @@ def judge_suite(
     kind = answer.get("reason_kind")
     if said == "undecided" and program.kinds and kind not in program.kinds:
         trouble = trouble or f"undecided for another reason: {kind}"
+    if said not in program.verdicts:
+        trouble = trouble or str(answer.get("reason") or "")[:200]
     return Answer(
         name=program.name,
         suite=program.suite,

@@ -21,7 +21,7 @@ import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from manifest import HELDOUT, OPEN, SUITES, Program, lay_out, load, without
+from manifest import HELDOUT, OPEN, SUITES, Program, lay_out, libraries_for, load, without
 
 # Listings come from the file system in an order that is stable on one machine; this plays another machine.
 SHUFFLED_LISTINGS = """
@@ -120,7 +120,7 @@ def delivered(program: Program, folder: Path, out: str) -> str:
 def environment(program: Program, turn: int, patches: Path) -> dict[str, str]:
     """The environment of the run with this number, with the program's variations played out."""
     env = {k: v for k, v in os.environ.items() if k not in {"PYTHONHASHSEED", "PYTHONPATH"}}
-    env["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    env |= {"TF_CPP_MIN_LOG_LEVEL": "3", **libraries_for(program)}
     if "hashseed" in program.vary:
         env["PYTHONHASHSEED"] = str(turn + 1)
     if "threads" in program.vary:

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
-from support import check, twinrun, write
+from support import LIBRARIES, check, twinrun, write
 from twinrun.knowledge.library_seeds import seedless
+
+WITH_LIBRARIES = {"PYTHONPATH": str(LIBRARIES)}
+needs_libraries = pytest.mark.skipif(
+    not LIBRARIES.is_dir(), reason="gymnasium, pandas and the like are not installed here"
+)
 
 CARTPOLE = """
 import gymnasium as gym
@@ -16,7 +21,7 @@ import twinrun
 env = gym.make("CartPole-v1")
 {before}
 obs, _ = {reset}
-for _ in range(3):
+for _ in range(20):
     obs, *_ = env.step({action})
     twinrun.probe("obs", obs)
 twinrun.probe("reset again", env.reset()[0])
@@ -99,7 +104,7 @@ def own_environment(*, handed_on: str = "seed", seed: str = "") -> str:
 
 def named(program: Path) -> list[tuple[str, int, str, str]]:
     """Code, line, message and fix of what was found, all of it confirmed."""
-    found = twinrun("check", "--output-format", "json", program).document
+    found = twinrun("check", "--output-format", "json", program, env=WITH_LIBRARIES).document
     assert found["verdict"] == "diverges", found
     assert all(finding["confirmed"] for finding in found["findings"]), found["findings"]
     return [(each["code"], each["line"], each["message"], each["fix"]) for each in found["findings"]]
@@ -109,37 +114,37 @@ def line(program: str, part: str) -> int:
     return next(number for number, text in enumerate(program.splitlines(), 1) if part in text)
 
 
+@needs_libraries
 @pytest.mark.parametrize(
-    ("library", "program", "code", "mark", "message", "fix"),
+    ("program", "code", "mark", "message", "fix"),
     [
-        ("gymnasium", cartpole(), "TW103", "env.reset()", "environment is reset without a seed", "env.reset(seed=42)"),
-        ("gymnasium", cartpole(reset="env.reset(seed=1)", action="env.action_space.sample()"), "TW103", "sample()",
+        (cartpole(), "TW103", "env.reset()", "environment is reset without a seed", "env.reset(seed=42)"),
+        (cartpole(reset="env.reset(seed=1)", action="env.action_space.sample()"), "TW103", "sample()",
          "space is sampled without a seed", "env.action_space.seed(42)"),
-        ("gymnasium", own_environment(), "TW103", "# resets", "is reset without a seed", "env.reset(seed=42)"),
-        ("gymnasium", own_environment(handed_on="None", seed="seed=1"), "TW103", "# draws",
+        (own_environment(), "TW103", "# resets", "is reset without a seed", "env.reset(seed=42)"),
+        (own_environment(handed_on="None", seed="seed=1"), "TW103", "# draws",
          "draws before it is given a seed", "super().reset(seed=seed)"),
-        ("gymnasium", WORKERS, "TW103", "# resets", "is reset without a seed", "env.reset(seed=42)"),
-        ("sklearn", SPLIT, "TW102", "# guilty", "train_test_split shuffles without random_state", ""),
-        ("sklearn", FOREST, "TW102", "# guilty", "scikit-learn's fit draws without random_state", ""),
-        ("pandas", FRAME, "TW102", "# guilty", "pandas's sample draws without random_state", "random_state=42"),
-        ("scipy", NORMAL, "TW102", "# guilty", "SciPy's rvs draws without random_state", "random_state=42"),
-        ("scipy", SOBOL, "TW103", "# guilty", "SciPy makes a generator without a seed", "rng=42"),
+        (WORKERS, "TW103", "# resets", "is reset without a seed", "envs.reset(seed=42)"),
+        (SPLIT, "TW102", "# guilty", "train_test_split shuffles without random_state", ""),
+        (FOREST, "TW102", "# guilty", "scikit-learn's fit draws without random_state", ""),
+        (FRAME, "TW102", "# guilty", "pandas's sample draws without random_state", "random_state=42"),
+        (NORMAL, "TW102", "# guilty", "SciPy's rvs draws without random_state", "random_state=42"),
+        (SOBOL, "TW103", "# guilty", "SciPy makes a generator without a seed", "rng=42"),
     ],
     ids=["reset", "sample", "own environment", "seed not handed on", "workers", "split", "fit", "frame", "rvs", "sobol"],
 )  # fmt: skip
 def test_a_call_without_its_seed_is_named_and_pinned(
-    tmp_path: Path, library: str, program: str, code: str, mark: str, message: str, fix: str
+    tmp_path: Path, program: str, code: str, mark: str, message: str, fix: str
 ) -> None:
-    pytest.importorskip(library, reason=f"{library} is not installed here")
     script = write(tmp_path, program)
     ((found, at, said, advice),) = named(script)
     assert (found, at) == (code, line(program, mark))
     assert message in said and fix in advice
-    assert check(script, "--pin").document["verdict"] == "repeats"
+    assert check(script, "--pin", env=WITH_LIBRARIES).document["verdict"] == "repeats"
 
 
+@needs_libraries
 def test_what_is_reset_and_what_is_sampled_are_two_causes(tmp_path: Path) -> None:
-    pytest.importorskip("gymnasium", reason="gymnasium is not installed here")
     program = cartpole(action="env.action_space.sample()")
     found = named(write(tmp_path, program))
     assert {(code, at) for code, at, *_ in found} == {
@@ -148,20 +153,22 @@ def test_what_is_reset_and_what_is_sampled_are_two_causes(tmp_path: Path) -> Non
     }
 
 
+@needs_libraries
 def test_an_environment_that_was_given_its_seed_once_is_no_cause(tmp_path: Path) -> None:
-    pytest.importorskip("gymnasium", reason="gymnasium is not installed here")
     seeded = {"reset": "env.reset(seed=1)", "before": "env.action_space.seed(1)"}
     script = write(tmp_path, cartpole(action="env.action_space.sample()", **seeded))
-    assert check(script).document["verdict"] == "repeats"
+    assert check(script, env=WITH_LIBRARIES).document["verdict"] == "repeats"
 
 
 def controls(*words: str | Path) -> dict[str, Any]:
-    found: dict[str, Any] = twinrun("doctor", "--output-format", "json", *words).document["controls"]
+    found: dict[str, Any] = twinrun("doctor", "--output-format", "json", *words, env=WITH_LIBRARIES).document[
+        "controls"
+    ]
     return found
 
 
+@needs_libraries
 def test_generators_of_libraries_are_read_back(tmp_path: Path) -> None:
-    pytest.importorskip("gymnasium", reason="gymnasium is not installed here")
     script = write(tmp_path, cartpole())
     plain, pinned = (controls(*words, script)["library-generators"] for words in ((), ("--pin",)))
     assert (plain["state"], plain["ok"], plain["set_by"]) == ("1 made without a seed", False, "default")

@@ -47,7 +47,12 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
     try:
         trials = Trials(options, live, seconds=given["budget"], seed=given["seed"])
         search = Search(trials)
-        result = search.run(_ask if given["interactive"] else None)
+
+        def ask(change: Fix) -> str:
+            live.close()  # nothing may be drawn over the question
+            return _ask(change)
+
+        result = search.run(ask if given["interactive"] else None)
     finally:
         live.close()
     texts = trials.patch(search.units).texts

@@ -73,12 +73,11 @@ def _unpacked(data: bytes, name: str, depth: int) -> Iterator[tuple[str, Part]]:
         with gzip.open(io.BytesIO(data)) as packed:
             yield from _parts(packed.read(_MOST_UNPACKED), name, depth + 1)
     elif data[257:262] == b"ustar":
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            for entry in archive:
-                member = archive.extractfile(entry)
-                yield from _parts(
-                    member.read() if member else b"", f"{name}/{entry.name}".lstrip("/"), depth + 1
-                )
+        with tarfile.open(fileobj=io.BytesIO(data)) as tape:
+            for entry in tape:
+                file = tape.extractfile(entry)
+                content = file.read() if file is not None else b""
+                yield from _parts(content, f"{name}/{entry.name}".lstrip("/"), depth + 1)
     elif data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for member in archive.infolist():

@@ -11,6 +11,9 @@ from functools import cached_property
 
 # A clock that is frozen everywhere begins here, and is a tick later at every reading.
 FROZEN_TIME, TICK = 1_600_000_000.0, 1.37
+NO_PROCESS = (
+    1 << 22
+)  # the frozen process number: above every one that Linux gives, so what is sent to it reaches nobody
 
 _MOST_TICKS = 2000
 
@@ -100,7 +103,9 @@ class Run:
         return frozenset(text[:5] for text in self._seconds)
 
 
-FROZEN = Run(-1, FROZEN_TIME, FROZEN_TIME + _MOST_TICKS * TICK)  # what a frozen clock shows of any run
+FROZEN = Run(
+    NO_PROCESS, FROZEN_TIME, FROZEN_TIME + _MOST_TICKS * TICK
+)  # what a frozen clock shows of any run
 
 
 def visible_lines(text: str) -> list[str]:
@@ -137,7 +142,8 @@ def only_shows(
         words = {row[number] if row else None for row in settled}
         if not frozen or (None not in words and len(words) > 1) or (None in words and frozen[0] != frozen[1]):
             return False
-        if not value.looks_shown(words.pop(), drawn):
+        shown = words.pop() or ("<process>" if "<process>" in frozen[0] and value.may_be_process() else None)
+        if not value.looks_shown(shown, drawn):
             return False
     return True
 
@@ -176,6 +182,9 @@ class _Differing:
         return _BYTES.fullmatch(self.unit) is not None and any(
             _ABOUT_MEMORY.search(word) for word in self.near
         )
+
+    def may_be_process(self) -> bool:
+        return all(word.isdigit() and 1 < int(word) < NO_PROCESS for word in (self.one, self.other))
 
     def looks_shown(self, frozen: str | None, drawn: bool) -> bool:
         if frozen is not None and (frozen in ("<time>", "<process>") or _FROZEN_NAME.search(frozen)):

@@ -27,14 +27,15 @@ def likely_findings(search: Search, evidence: Evidence, audited: Sequence[Findin
     if search.explained or (search.op is not None and not search.frozen):
         return []
     named = {_named(finding) for finding in audited}
-    found = [
-        finding_of(family[0], _why(search, family[0]), confirmed=False, others=family)
-        for family in families(_candidates(search))
-        if _is_likely(search, family, named)
-    ]
+    found = []
+    for family in families(_candidates(search)):
+        if _is_likely(search, family, named):
+            # Of several lines, the one that the audit follows into training.
+            first = next((suspect for suspect in family if _place(suspect) in named), family[0])
+            found.append(finding_of(first, _why(search, first), confirmed=False, others=family))
     if not found and not search.findings and search.goal == FOREVER and search.unsettled:
         # The cause is among them.
-        family = max(families(search.unsettled), key=lambda family: family[0].rank)
+        family = max(families(search.unsettled), key=lambda family: family[0].likelihood)
         found = [finding_of(family[0], _AMONG, confirmed=False, others=family)]
     if search.goal != FOREVER and search.op is None:
         found += _by_the_audit_alone(search, evidence, audited, [*search.findings, *found])
@@ -54,12 +55,13 @@ def _candidates(search: Search) -> Iterator[Suspect]:
 
 def _is_likely(search: Search, family: Sequence[Suspect], named: Named) -> bool:
     first = family[0]
-    if any((suspect.code, suspect.file, suspect.line) in named for suspect in family):
+    if any(_place(suspect) in named for suspect in family):
         return True
     if not first.testable:
         return first.rank >= WORTH_A_TRIAL
-    refuted = first in search.tried and first not in search.frozen
-    return first.rank >= LIKELY and not refuted
+    if first in search.frozen:
+        return first.likelihood >= LIKELY
+    return first.rank >= LIKELY and (first not in search.tried or search.lab.spent)
 
 
 def _why(search: Search, suspect: Suspect) -> str:
@@ -87,6 +89,10 @@ def _by_the_audit_alone(
         too_early = evidence.phase == "init" and finding.code.startswith(_INPUT)
         if finding.code not in codes and place not in equal and not too_early:
             yield replace(finding, evidence=(*finding.evidence, _AUDIT))
+
+
+def _place(suspect: Suspect) -> tuple[str, str, int]:
+    return suspect.code, suspect.file or "", suspect.line or 0
 
 
 def _named(finding: Finding) -> tuple[str, str, int]:

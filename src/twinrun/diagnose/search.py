@@ -101,17 +101,18 @@ class Search:
         self.suspected += [suspect for suspect in self.suspects(evidence) if suspect.key not in known]
 
     def _next_attempt(self) -> list[Suspect] | None:
-        """Everything; where the program cannot run like that, the plausible; then what is only tried in place of
-        something else. None when all that was tried."""
+        """Everything that something speaks for; everything; where the program cannot run like that, the plausible; then
+        what is only tried in place of something else. None when all that was tried."""
         testable = [suspect for suspect in self.suspected if suspect.testable]
         usual = [suspect for suspect in testable if not suspect.last_resort]
-        plausible = [s for s in usual if s.rank >= WORTH_A_TRIAL and not s.sequential]
+        supported = [suspect for suspect in usual if suspect.likelihood > 0]
         instead = [suspect for suspect in testable if suspect.last_resort]
         replaced = {suspect.source for suspect in instead}
         rest = [suspect for suspect in usual if suspect.source not in replaced]
-        possible = [usual, [*rest, *instead] if instead else []]
-        if not self._was_judged(usual):
-            possible = [usual, plausible, *possible[1:], rest]
+        possible = [supported, usual, [*rest, *instead] if instead else []]
+        if not self._was_judged(usual) and not self._was_judged(supported):
+            plausible = [s for s in usual if s.likelihood >= WORTH_A_TRIAL and not s.sequential]
+            possible = [supported, plausible, *possible[1:], rest]
         new = (each for each in possible if each and self.lab.frozen(each) not in self._attempted)
         return next(new, None)
 
@@ -120,9 +121,9 @@ class Search:
     def _leave_out_what_is_not_needed(self) -> None:
         """The unlikely all at once, then one family after the other, the least likely first: of two that explain the
         same difference, the likelier is left."""
-        groups = sorted(families(self.frozen), key=lambda family: family[0].rank)
-        self._leave_out([family for family in groups if family[0].rank < LIKELY])
-        likely = [family for family in groups if family[0].rank >= LIKELY]
+        groups = sorted(families(self.frozen), key=lambda family: family[0].likelihood)
+        self._leave_out([family for family in groups if family[0].likelihood < LIKELY])
+        likely = [family for family in groups if family[0].likelihood >= LIKELY]
         self._look_ahead(likely)
         for family in likely:
             self._settle(family)
@@ -169,7 +170,7 @@ class Search:
             return False
         held = sum(trial.reach >= self.goal and trial.interventions <= wanted for trial in judged)
         # A race may hold by luck: what is likely is not dropped for that.
-        times = _RACES if self.may_race and left_out[0].rank >= LIKELY else 1
+        times = _RACES if self.may_race and left_out[0].likelihood >= LIKELY else 1
         while held < times:
             trial = self.lab.freeze(rest, what=_without(left_out))
             if trial is None or trial.reach < self.goal:

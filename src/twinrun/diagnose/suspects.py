@@ -22,7 +22,8 @@ def suspects(evidence: Evidence) -> list[Suspect]:
     for source in sorted(sources(), key=lambda source: source.name not in of_frameworks):
         bonus = _SEED_BONUS if seeds_differ and source.makes_seeds else 0
         for suspect in source.suspects(evidence):
-            found.append(replace(suspect, rank=suspect.weight.at(evidence.phase) + bonus))
+            weight = suspect.weight.plus(bonus)
+            found.append(replace(suspect, rank=weight.at(evidence.phase), ahead=weight.ahead(evidence.phase)))
     return sorted(found, key=lambda suspect: -suspect.rank)
 
 
@@ -31,7 +32,7 @@ def families(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
     found: dict[tuple[str, str, str], list[Suspect]] = {}
     for suspect in suspects:
         found.setdefault(suspect.family, []).append(suspect)
-    return [sorted(family, key=lambda suspect: -suspect.rank) for family in found.values()]
+    return [sorted(family, key=lambda suspect: -suspect.likelihood) for family in found.values()]
 
 
 def may_race(evidence: Evidence) -> bool:

@@ -99,10 +99,10 @@ class Trials:
         """Where something races, equal once may be luck."""
         runs = result.runs
         for number in range(_AGAIN if self.races and result.verdict == REPEATS and units else 0):
+            self.checks += 1
             options = self._with(units)
             if number == _AGAIN - 1 and not options.stressed:
                 options = replace(options, interventions=(*options.interventions, Stress()))
-            self.checks += 1
             again = self.checked(options)
             runs += again.runs
             if again.verdict != REPEATS:

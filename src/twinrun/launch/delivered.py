@@ -8,7 +8,7 @@ from twinrun.comparison.shown import Run
 from twinrun.launch.reading import read_by_frameworks
 from twinrun.launch.round import Round
 from twinrun.protocol import Freeze, differs, one
-from twinrun.protocol.evidence import Pair, side_by_side
+from twinrun.protocol.evidence import Pair, in_library, is_direct, side_by_side
 from twinrun.protocol.registry import frameworks, source
 from twinrun.recording.manifest import read_manifest
 from twinrun.result import (
@@ -121,8 +121,9 @@ def _shown_sources(last: Round) -> tuple[list[Freeze], bool]:
 
 
 def _differing(last: Round) -> list[Pair]:
+    """What the program did, itself or through a library, that gave different values."""
     pairs = side_by_side(last.facts[0].events, last.facts[-1].events)
-    return [pair for pair in pairs if differs(pair)]
+    return [pair for pair in pairs if differs(pair) and (is_direct(one(pair)) or in_library(one(pair)))]
 
 
 def _in_turn(last: Round) -> bool:

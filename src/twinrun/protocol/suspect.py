@@ -18,6 +18,10 @@ class Weight:
     def at(self, phase: str) -> int:
         return int(getattr(self, phase))
 
+    def ahead(self, phase: str) -> int:
+        """The most at this phase and those that come after it."""
+        return max(self.batch, self.later, self.init if phase == "init" else 0)
+
     def plus(self, bonus: int) -> Weight:
         return Weight(self.init + bonus, self.batch + bonus, self.later + bonus)
 
@@ -39,17 +43,21 @@ class Suspect:
     notes: tuple[str, ...] = ()
     experiment: str = ""
     advice: str = ""  # what to write instead, where neither the catalogue nor the source says it
-    in_words: str = (
-        ""  # the same where the line cannot be rewritten, and the catalogue's advice is too general
-    )
+    in_words: str = ""  # the same where the line cannot be rewritten and the catalogue is too general
     fix: str = ""  # what suspects of this source and code share that one change fixes; empty: each has a fix of its own
     sequential: bool = False  # the experiment runs the twins one after the other
     last_resort: bool = False  # tried in place of what else the source suspects, where that does not help
-    rank: int = 0
+    rank: int = 0  # how likely it made the twins part where they do
+    ahead: int = 0  # how likely it does so there or later
 
     @property
     def testable(self) -> bool:
         return bool(self.freeze)
+
+    @property
+    def likelihood(self) -> int:
+        """Of being a cause at all."""
+        return max(self.rank, self.ahead)
 
     @property
     def key(self) -> tuple[str, str, tuple[Freeze, ...]]:

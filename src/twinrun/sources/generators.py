@@ -13,7 +13,7 @@ from twinrun.protocol.evidence import in_library, is_direct
 from twinrun.sources import gym_environments
 from twinrun.sources.entropy import stretched
 from twinrun.sources.library_generators import LIBRARY_GENERATORS, NAME, OF_NUMPY, pinned_seed
-from twinrun.sources.stream import LIBRARY, drawn, library, seeds_to_write
+from twinrun.sources.stream import LIBRARY, drawn, library, seed_to_write
 from twinrun.twin.callers import Caller, caller, own, unseen
 from twinrun.twin.session import Session
 
@@ -71,22 +71,20 @@ class Generators(Source):
     controls = (LIBRARY_GENERATORS,)
 
     def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
-        """Grouped by what the fix would be."""
-        groups: dict[str, list[Event]] = {}
+        """One for each line. Generators that a library makes for the same reason share a fix."""
         for pair in evidence.of(self.name, "make"):
             event = one(pair)
-            if differs(pair) and (is_direct(event) or in_library(event)):
-                groups.setdefault("" if is_direct(event) else _fix(event), []).append(event)
-        for fix, events in groups.items():
-            first = events[0]
-            known = seedless(first.via, first.entry)
+            if not differs(pair) or not (is_direct(event) or in_library(event)):
+                continue
+            known = is_direct(event) or seedless(event.via, event.entry)
             yield self.suspect(
-                events,
-                _message(first) + _more(events),
-                weight=self.weight.plus(0 if known or not fix else LIBRARY),
-                notes=tuple(f"{drawn(event)} is made at {event.place}" for event in events[:4]),
-                experiment=f"with {drawn(first)} frozen there",
-                in_words=seeds_to_write(events),
+                [event],
+                _message(event),
+                weight=self.weight.plus(0 if known else LIBRARY),
+                notes=(f"{drawn(event)} is made at {event.place}",),
+                experiment=f"with {drawn(event)} frozen there",
+                in_words=seed_to_write(event),
+                fix="" if is_direct(event) else _fix(event),
             )
 
 
@@ -102,8 +100,3 @@ def _message(event: Event) -> str:
     if is_direct(event):
         return f"a random generator is made without a seed: {event.call}"
     return f"{library(event)} makes a random generator without a seed"
-
-
-def _more(events: list[Event]) -> str:
-    others = len(events) - 1
-    return f" (and at {others} more place{'s' if others > 1 else ''})" if others else ""

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from twinrun.comparison.shown import NO_PROCESS
 from twinrun.protocol import Event, Point, Weight, replacement
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import caller, direct_caller
 from twinrun.twin.session import Session
 
 NAME = "names"
-_NO_PROCESS = 1 << 22  # above every id that Linux gives: what is sent to it reaches nobody
 _FROZEN = "frozen_"  # how our own temporary names start
 
 
@@ -26,7 +26,7 @@ def _process_id(session: Session, original: Callable[[], int]) -> Callable[[], i
         who = direct_caller()
         if who is None:
             return original()
-        return session.log.value(NAME, "make", who, "os.getpid", original, lambda _: _NO_PROCESS)
+        return session.log.value(NAME, "make", who, "os.getpid", original, lambda _: NO_PROCESS)
 
     return getpid
 

@@ -116,7 +116,7 @@ class StreamSource(Source):
                 experiment=f"with {drawn(event)} frozen there",
                 advice=_advice(code, event),
                 fix="seeded" if seeded else "seed",
-                in_words=seeds_to_write([event]) if code == self.code else "",
+                in_words=seed_to_write(event) if code == self.code else "",
             )
 
     def _message(self, code: str, event: Event, *, seeded: bool) -> str:
@@ -174,10 +174,10 @@ def library(event: Event) -> str:
     return event.via if event.entry == "__init__" else f"{event.via}'s {event.entry}"
 
 
-def seeds_to_write(events: list[Event]) -> str:
-    """What to write so that the calls of libraries behind these events get a seed. Empty where nothing is known."""
-    known = [found.write for event in events if (found := seedless(event.via, event.entry))]
-    return "; ".join(dict.fromkeys(known))
+def seed_to_write(event: Event) -> str:
+    """What to write so that the call of a library behind this event gets a seed. Empty where nothing is known."""
+    known = seedless(event.via, event.entry)
+    return known.write if known is not None else ""
 
 
 def _draws_from(stream: str, evidence: Evidence) -> list[Pair]:

@@ -9,8 +9,19 @@ import libcst as cst
 from twinrun.findings.fixes import edit
 from twinrun.findings.fixes.edit import Changes, Draft, argument
 from twinrun.findings.fixes.imports import imported
-from twinrun.findings.fixes.module import Module, Statement, only_statement
+from twinrun.findings.fixes.module import Module, Statement, only_statement, require
 from twinrun.knowledge.functions import Kind
+
+# What takes from the system's entropy, and the same from Python's `random`.
+_DRAWN = {
+    "uuid.uuid4": "{uuid}.UUID(int={random}.getrandbits(128), version=4)",
+    "os.urandom": "{random}.randbytes({0})",
+    "secrets.token_bytes": "{random}.randbytes({0})",
+    "secrets.token_hex": "{random}.randbytes({0}).hex()",
+    "secrets.randbelow": "{random}.randrange({0})",
+    "secrets.randbits": "{random}.getrandbits({0})",
+    "secrets.choice": "{random}.choice({0})",
+}
 
 
 def constant(module: Module, line: int) -> Draft:
@@ -48,6 +59,27 @@ def _system_random(module: Module, line: int) -> Changes:
             name, changes = imported(module, "random")
             return (*changes, edit.replace(call, f"{name}.Random({module.seed(call)})"))
     return ()
+
+
+def drawn(module: Module, line: int) -> Draft:
+    """The system's entropy at this line, drawn from Python's `random` instead, which the program seeds."""
+    for call in module.calls_at(line):
+        new = _DRAWN.get(module.name(call) or "")
+        if (
+            new is None
+            or len(call.args) > new.count("{0}")
+            or any(arg.keyword or arg.star for arg in call.args)
+        ):
+            continue
+        require(len(call.args) == new.count("{0}"))
+        name, changes = imported(module, "random")
+        base = module.code(call.func.value) if isinstance(call.func, cst.Attribute) else ""
+        require(base or "{uuid}" not in new)
+        given = [module.code(arg.value) for arg in call.args]
+        text = new.format(*given, random=name, uuid=base)
+        note = "draw it from Python's random, which a seed of the program reaches; other runs then have the same one"
+        return Draft((*changes, edit.replace(call, text)), note, safe=False)
+    return Draft((), "", safe=False)
 
 
 def _from_outside(module: Module, node: cst.BaseExpression) -> bool:

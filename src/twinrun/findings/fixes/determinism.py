@@ -16,8 +16,11 @@ _BINCOUNT = ("arr", "weights", "minlength", "maxlength")
 
 
 def in_order(module: Module, line: int) -> Draft:
-    """Set the flag at this line to True; or the one place of the file's Options where it is False."""
+    """Set the flag at this line to True, and with it every other of the file: what one leaves to chance may agree by luck
+    in all runs. Or the one place of the file's Options where it is False."""
     changes = [change for call in module.calls_at(line) if (change := _flag(call))]
+    if changes:
+        changes = [change for call in module.find(cst.Call) if (change := _flag(call))]
     if not changes:
         options = {node: change for node in module.find(cst.Assign) if (change := _option(node))}
         here = module.statement_at(line)

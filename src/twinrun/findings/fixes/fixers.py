@@ -42,7 +42,7 @@ FIXERS: dict[str, tuple[Fixer, ...]] = {
     "TW104": (seeding.tensorflow_random,),
     "TW105": (seeding.keras_random, given_seeds.layer),
     "TW106": (seeding.moved_up,),
-    "TW108": (clock_and_entropy.constant,),
+    "TW108": (clock_and_entropy.constant, clock_and_entropy.drawn),
     "TW201": (given_seeds.shuffle,),
     "TW202": (determinism.in_order,),
     "TW203": (parallel_map.stateless, parallel_map.one_at_a_time),
@@ -91,10 +91,14 @@ def seeded_program(
     module = parsed(text, True, seed)
     if module is None:
         return None
-    line = text.count("\n") + 1
-    if _at_import(drawn):
-        line = _line_of_import(module, name, drawn[0]) or line
-    return _first((*FIXERS[code], _ANYWAY[code]), module, code, name, line)
+    imported = _line_of_import(module, name, drawn[0]) if _at_import(drawn) else None
+    line = imported or text.count("\n") + 1
+    found = _first((*FIXERS[code], _ANYWAY[code]), module, code, name, line)
+    if (
+        found is None and imported is not None
+    ):  # nothing stands above the import: the drawing module seeds itself
+        found = first_fix(code, *drawn, is_program=True, seed=seed)
+    return found
 
 
 def _at_import(drawn: tuple[str, int, str]) -> bool:
@@ -108,11 +112,12 @@ def _line_of_import(module: Module, program: str, drawn: str) -> int | None:
     """The first line of the program that imports the drawing module, or another module of the program's own."""
     home = Path(program).resolve().parent
     own = {Path(drawn).stem, Path(drawn).resolve().parent.name}
+    lines = [module.first_line(node) for node in module.find(cst.ImportFrom) if node.relative]
     for each in module.imports:
         name = root(each.dotted)
         if name in own or (home / f"{name}.py").exists() or (home / name / "__init__.py").exists():
-            return module.first_line(each.statement)
-    return None
+            lines.append(module.first_line(each.statement))
+    return min(lines, default=None)
 
 
 def with_constant(source: str, seed: int) -> str | None:
@@ -131,17 +136,10 @@ def seed_number(source: str, seed: int | None) -> int | None:
     return seed if module is None else module.seed_number
 
 
-def streams_drawn(line: int, source: str) -> set[str]:
-    """The global streams that the calls of a line draw from."""
-    module = parsed(source, None)
-    return set() if module is None else _streams(module, module.calls_at(line))
-
-
 def streams_seeded(source: str) -> set[str]:
     """The global streams that a program seeds somewhere."""
     module = parsed(source, None)
-    return set() if module is None else _streams(module, module.calls(Kind.SEED))
-
-
-def _streams(module: Module, calls: Iterable[cst.Call]) -> set[str]:
-    return {stream for call in calls if (known := module.known(call)) for stream in known.streams}
+    if module is None:
+        return set()
+    seeders = (module.known(call) for call in module.calls(Kind.SEED))
+    return {stream for seeder in seeders if seeder is not None for stream in seeder.streams}

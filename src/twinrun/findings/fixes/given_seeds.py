@@ -61,7 +61,13 @@ def library(module: Module, line: int) -> Draft:
             made for owner in owners for made in module.assigned_to(owner) if isinstance(made, cst.Call)
         ]
         found = {call: changes for call in makers if (changes := _with_state(module, call))}
-    return Draft(sum(found.values(), ()), "give the call a random_state", safe=True)
+    once = not any(_made_again(module, call) for call in found)
+    note = (
+        "give the call a random_state"
+        if once
+        else "give the call a random_state; it then draws the same each time"
+    )
+    return Draft(sum(found.values(), ()), note, safe=once)
 
 
 def _with_state(module: Module, call: cst.Call) -> Changes:

@@ -9,7 +9,7 @@ import libcst as cst
 
 from twinrun.findings.fixes import edit
 from twinrun.findings.fixes.edit import Changes
-from twinrun.findings.fixes.module import Module, Statement, require, sure
+from twinrun.findings.fixes.module import Module, Statement, only_statement, require, sure
 
 IMPORTS = (cst.Import, cst.ImportFrom)
 # Calls that a program makes between its imports without drawing or building anything.
@@ -29,17 +29,33 @@ def after_imports(
         anchor = needed or sure(_import_above(module, before_line))
     require(module.last_line(anchor) < before_line and module.parent[anchor] is module.tree)
     require(_imports(anchor) or isinstance(anchor, cst.BaseCompoundStatement))  # not import keras; x = f()
-    seed = str(module.seed_number)
-    above = True
     if "{seed}" in line:
         module.seeds_written += 1
         constant = _constant_below(module, anchor, before_line)
-        if constant is not None and new_import is None:
-            seed, anchor = constant
-            above = False
-    line = line.replace("{seed}", seed)
+        if constant is not None:
+            imported = () if new_import is None else _with_import(module, anchor, new_import)
+            text = line.replace("{seed}", constant[0])
+            return (*imported, *edit.lines_after(module, constant[1], text))
+    line = line.replace("{seed}", str(module.seed_number))
+    if new_import is not None and _is_relative(anchor):
+        below = edit.lines_after(module, anchor, line, above=True, below=True)
+        return (*_with_import(module, anchor, new_import), *below)
     added = [line] if new_import is None else [new_import, "", line]
-    return edit.lines_after(module, anchor, *added, above=above and new_import is None, below=above)
+    return edit.lines_after(module, anchor, *added, above=new_import is None, below=True)
+
+
+def _with_import(module: Module, anchor: Any, new_import: str) -> Changes:
+    """A new import among those that there are: above the package's own, which are relative."""
+    if not _is_relative(anchor):
+        return edit.lines_after(module, anchor, new_import)
+    body: list[Any] = list(module.tree.body)
+    first = next(node for node in body if _is_relative(node))
+    return edit.lines_before(module, first, new_import, blank=1)
+
+
+def _is_relative(node: cst.CSTNode) -> bool:
+    small = only_statement(node)
+    return isinstance(small, cst.ImportFrom) and bool(small.relative)
 
 
 def _import_above(module: Module, line: int) -> Any | None:

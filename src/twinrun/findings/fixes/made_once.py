@@ -21,30 +21,27 @@ def generator_made_once(module: Module, line: int) -> Draft:
     require(len(made) == 1)  # with arguments it might not be the same elsewhere
     call = made[0]
     place = sure(_outermost(module, call))
-    statement = sure(module.statement(call))
-    small = only_statement(statement)
+    statement: Any = sure(module.statement(call))
+    small: Any = only_statement(statement)
     maker = module.code(call.func).replace(".from_non_deterministic_state", ".from_seed")
     code = f"{maker}({module.seed(place)})"
-    blank = (
-        2 if isinstance(place, cst.FunctionDef | cst.ClassDef) and module.parent[place] is module.tree else 0
-    )
+    top = isinstance(place, cst.FunctionDef | cst.ClassDef) and module.parent[place] is module.tree
     note = "make the generator once, with a seed"
-    if _only_use_is_here(module, small, call) and len(module.parent[statement].body) > 1:
-        name = module.code(small.targets[0].target)
-        return Draft(
-            (*_line(module, place, f"{name} = {code}", blank), *_gone(module, statement)), note, safe=True
-        )
-    name = module.free("rng", "generator")
-    changes: Changes = (*_line(module, place, f"{name} = {code}", blank), edit.replace(call, name))
-    return Draft(changes, note, safe=True)
+    block: Any = module.parent[statement]
+    if _only_use_is_here(module, small, call) and len(block.body) > 1:
+        comment = statement.trailing_whitespace.comment
+        text = f"{module.code(small.targets[0].target)} = {code}" + (f"  {comment.value}" if comment else "")
+        changes: Changes = _gone(statement)
+    else:
+        name = module.free("rng", "generator")
+        text = f"{name} = {code}"
+        changes = (edit.replace(call, name),)
+    made_above = edit.lines_before(module, place, text, blank=2 if top else 0)
+    return Draft((*made_above, *changes), note, safe=True)
 
 
-def _line(module: Module, place: Any, text: str, blank: int) -> Changes:
-    return edit.lines_before(module, place, text, blank=blank)
-
-
-def _gone(module: Module, statement: Any) -> Changes:
-    require(statement.trailing_whitespace.comment is None and not statement.leading_lines)
+def _gone(statement: Any) -> Changes:
+    require(not any(line.comment for line in statement.leading_lines))
     return (Change(statement, lambda _: cst.RemovalSentinel.REMOVE),)
 
 
@@ -73,7 +70,9 @@ def _only_use_is_here(module: Module, small: Any, call: cst.Call) -> bool:
     if not isinstance(target, cst.Name):
         return False
     bound = [each for each in module.find(cst.Name) if each.value == target.value and _is_bound(module, each)]
-    return len(bound) == 1
+    here = module.function(call)
+    # Other functions may have a variable of that name; the module may not, and this function only this one.
+    return all(each is target or module.function(each) not in (None, here) for each in bound)
 
 
 def _is_bound(module: Module, node: cst.Name) -> bool:

@@ -7,6 +7,8 @@ from twinrun.findings.fixes.fix import Fix
 
 # What the program as a whole must do: fixed in the program's own file, wherever the finding is.
 OF_THE_PROGRAM = {"TW101", "TW102", "TW104", "TW105"}
+# Draws of Python or NumPy in code that a framework calls. Where it calls it in order, a seed of the program is enough.
+_IN_ORDER = {"TW204", "TW205"}
 
 
 def propose(
@@ -32,4 +34,9 @@ def propose(
         if found is not None:
             return found
     is_program = True if program is not None and program[0] == file else None
-    return first_fix(known, file, line, source, is_program=is_program, seed=seed)
+    found = first_fix(known, file, line, source, is_program=is_program, seed=seed)
+    if found is None and program is not None and known in _IN_ORDER:
+        drawn = (file, line, source)
+        seeded = (seeded_program(code, program, drawn, seed) for code in ("TW102", "TW101"))
+        found = next((fix for fix in seeded if fix is not None), None)
+    return found

@@ -68,8 +68,8 @@ def _missing(seeder: str, ways: Ways, module: Module, line: int, *, anyway: bool
     return Draft(changes, note, safe=True)
 
 
-python_random = partial(_missing, "random.seed", (*_KERAS_WAYS, *_PYTHON_WAYS))
-numpy_random = partial(_missing, "numpy.random.seed", (*_KERAS_WAYS, *_NUMPY_WAYS))
+python_random = partial(_missing, "random.seed", (*_KERAS_WAYS[:-1], *_PYTHON_WAYS))
+numpy_random = partial(_missing, "numpy.random.seed", (*_KERAS_WAYS[:-1], *_NUMPY_WAYS))
 keras_random = partial(_missing, KERAS, _KERAS_WAYS)
 
 

@@ -11,12 +11,14 @@ from twinrun.errors import UnknownCode
 from twinrun.findings.finding import Finding
 from twinrun.findings.fixes.fix import Fix, lines_of
 from twinrun.findings.fixes.propose import OF_THE_PROGRAM, propose
+from twinrun.knowledge.functions import NUMPY, PYTHON, TENSORFLOW
 
 # A seed that is made of the clock is replaced before others are added, a late one is moved up before one is called
 # missing, and what a seed of the program covers needs no fix of its own.
 _ORDER = {"TW108": 0, "TW303": 0, "TW106": 1, **dict.fromkeys(OF_THE_PROGRAM, 2)}
-# Findings that a seed of the whole program can make an end of.
-_MAY_BE_COVERED = OF_THE_PROGRAM | {"TW201"}
+# Findings that a seed of the whole program can make an end of, and the stream that it must seed. A graph of TensorFlow 1
+# has a seed of its own: the fixer of TW104 knows.
+_STREAM = {"TW101": {PYTHON}, "TW102": {NUMPY}, "TW105": {PYTHON}, "TW201": {NUMPY, TENSORFLOW}}
 
 
 @dataclass(frozen=True)
@@ -89,14 +91,12 @@ def _made(
 
 
 def _is_covered(place: Place, program_text: str) -> bool:
-    """Whether an earlier fix, which the program did not have when this was found, seeds all that is drawn there."""
-    from twinrun.findings.fixes.fixers import streams_drawn, streams_seeded
+    """Whether an earlier fix, which the program did not have when this was found, seeds what is drawn there."""
+    from twinrun.findings.fixes.fixers import streams_seeded
 
-    if place.code not in _MAY_BE_COVERED or program_text == place.program_text:
+    if place.code not in _STREAM or program_text == place.program_text:
         return False
-    added = streams_seeded(program_text) - streams_seeded(place.program_text)
-    drawn = streams_drawn(place.line, place.text)
-    return bool(drawn) and drawn <= added
+    return _STREAM[place.code] <= streams_seeded(program_text) - streams_seeded(place.program_text)
 
 
 def line_in(text: str, line: int, of: str) -> int:
