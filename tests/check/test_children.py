@@ -114,7 +114,9 @@ WAYS = [
 
 
 def run(folder: Path, how: str, kind: str, *options: str) -> Answer:
-    return check(write(folder, STARTS), *options, arguments=[how, kind, folder / "marker"])
+    place = folder / "program"  # of which each twin has its own view; the marker is shared
+    place.mkdir()
+    return check(write(place, STARTS), *options, arguments=[how, kind, folder / "marker"])
 
 
 @pytest.mark.parametrize("how", [*WAYS, "threads", "daemon"])

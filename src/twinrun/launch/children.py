@@ -31,6 +31,7 @@ class Content(NamedTuple):
     frames: int = 0
     steps: int = 0
     chain: bytes = b""
+    going_on: tuple[int, bytes] = (0, b"")  # frames and chain without the state at its end
     observed: bool = False  # something was trained, evaluated or probed
 
 
@@ -62,8 +63,10 @@ class Child:
         try:
             reader = Reader(self.folder)
             frames = len(reader)
-            chain = reader.chain_at(frames - 1) if frames else b""
-            found = Content(frames, reader.last_step(), chain, reader.first_observation() is not None)
+            last = frames - 1 if frames and reader.frame(frames - 1).is_end else frames
+            chains = [reader.chain_at(number - 1) if number else b"" for number in (frames, last)]
+            observed = reader.first_observation() is not None
+            found = Content(frames, reader.last_step(), chains[0], (last, chains[1]), observed)
             reader.close()
             return found
         except BadRecording:  # killed before it had written anything
