@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
-    "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "Conditions", "Delivered",
-    "Diagnosis", "Experiment", "Growth", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict", "read_findings",
+    "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "ChildResult", "Conditions",
+    "Delivered", "Diagnosis", "Experiment", "Growth", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict",
+    "read_findings",
 ]  # fmt: skip
 
 SCHEMA: Final = "twinrun/check/1"
@@ -107,6 +108,15 @@ class Delivered(Struct, frozen=True):
         return f"output{files} equal"
 
 
+class ChildResult(Struct, frozen=True):
+    """A process that the program started, and what became of comparing it."""
+
+    name: str
+    verdict: Verdict
+    steps: int = 0
+    reason: str | None = None
+
+
 class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     program: str
     verdict: Verdict
@@ -119,6 +129,7 @@ class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     first_bit_difference: Difference | None = None
     growth: tuple[Growth, ...] = ()
     also_differing: tuple[str, ...] = ()
+    children: tuple[ChildResult, ...] = ()
     streams: tuple[Stream, ...] = ()
     findings: tuple[Finding, ...] = ()
     experiments: tuple[Experiment, ...] = ()

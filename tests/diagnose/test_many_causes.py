@@ -11,6 +11,12 @@ import pytest
 
 from pages import blocks, install
 from support import twinrun, write
+from twinrun.diagnose.experiments import Laboratory
+from twinrun.launch.options import CheckOptions, Screen
+from twinrun.launch.program import Program
+from twinrun.protocol.evidence import NoCode
+from twinrun.protocol.intervention import Freeze
+from twinrun.protocol.suspect import Suspect
 
 PAGE = blocks("add-a-framework.md")
 PROGRAM = """
@@ -113,3 +119,27 @@ def test_secret_arguments_must_be_given_again(tmp_path: Path, env: Any) -> None:
     twinrun("check", "--budget", "0.001s", *save, "train.py", "--token", "abc", cwd=tmp_path, env=env)
     answer = twinrun("check", "--resume-diagnosis", "result.json", cwd=tmp_path, env=env)
     assert answer.code == 2 and "an argument of the program is secret" in answer.message
+
+
+def test_experiments_run_side_by_side_and_do_not_disturb_one_another(
+    tmp_path: Path, env: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+        import numpy as np
+        import tinynet
+        tinynet.seed(1)
+        scale = np.random.rand()
+        shift = np.random.normal()
+        model = tinynet.Line(2)
+        for step in range(5):
+            model.train_step(np.array([[scale, shift]]), np.ones(1))
+    """
+    monkeypatch.setenv("PYTHONPATH", env["PYTHONPATH"])
+    monkeypatch.chdir(tmp_path)
+    options = CheckOptions(Program(str(write(tmp_path, program))), experiment=True)
+    lab = Laboratory(options, Screen(), 120.0, tmp_path / "experiments", NoCode(), at_once=3)
+    file = str(tmp_path / "train.py")
+    lines = [Suspect("numpy-random", "TW102", "", (Freeze("numpy-random", "draw", file, n),)) for n in (5, 6)]
+    lab.freeze_side_by_side([(lines, "both"), (lines[:1], "first"), (lines[1:], "second")])
+    outcomes = {trial.what: trial.result.verdict for trial in lab.trials}
+    assert outcomes == {"both": "repeats", "first": "diverges", "second": "diverges"}

@@ -125,7 +125,7 @@ guilt = st.dictionaries(st.sampled_from(NAMES[:6]), st.sampled_from(PLACES), min
 def worlds(draw: st.DrawFn, **more: Any) -> World:
     """Guilty ones are mostly likely by their rank, and innocent ones mostly not."""
     guilty = {f"{name}:1": place for name, place in draw(guilt).items()}
-    ranks = st.integers(1, 12)
+    ranks = st.integers(-2, 12)
     suspects = [suspect(name, draw(ranks)) for name in draw(st.permutations(NAMES))]
     suspects.sort(key=lambda each: -each.rank)
     front = min(guilty, key=lambda name: PLACES.index(guilty[name]))
@@ -210,6 +210,14 @@ def test_one_cause_among_one_suspect_takes_one_experiment() -> None:
     world = World({"shuffle:1": (1, "batch")}, [suspect("shuffle")])
     world.explained()
     assert len(world.trials) == 1
+
+
+def test_what_nothing_speaks_for_is_frozen_only_where_the_rest_is_not_enough() -> None:
+    both = [suspect("shuffle"), suspect("hash", -19)]
+    world = World({"shuffle:1": (1, "batch")}, both)
+    assert confirmed(world.explained().findings) == {"shuffle:1"} and len(world.trials) == 1
+    world = World({"hash:1": (1, "batch")}, both)
+    assert confirmed(world.explained().findings) == {"hash:1"}
 
 
 @given(st.sets(st.integers(1, 5), min_size=1))

@@ -118,7 +118,7 @@ def line(program: str, part: str) -> int:
         ("gymnasium", own_environment(), "TW103", "# resets", "is reset without a seed", "env.reset(seed=42)"),
         ("gymnasium", own_environment(handed_on="None", seed="seed=1"), "TW103", "# draws",
          "draws before it is given a seed", "super().reset(seed=seed)"),
-        ("gymnasium", WORKERS, "TW103", "# resets", "is reset without a seed", "env.reset(seed=42)"),
+        ("gymnasium", WORKERS, "TW103", "# resets", "is reset without a seed", "envs.reset(seed=42)"),
         ("sklearn", SPLIT, "TW102", "# guilty", "train_test_split shuffles without random_state", ""),
         ("sklearn", FOREST, "TW102", "# guilty", "scikit-learn's fit draws without random_state", ""),
         ("pandas", FRAME, "TW102", "# guilty", "pandas's sample draws without random_state", "random_state=42"),

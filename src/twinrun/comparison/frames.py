@@ -38,6 +38,7 @@ class Difference(Distance, frozen=True):
     span: int = 1
     only_in: str | None = None
     worker: int = 0
+    process: str = ""  # the child that it was seen in; empty for the program itself
     others: int = 0  # further tensors that differ at the same step
 
     @property

@@ -106,6 +106,7 @@ def _laboratory(
         steps=evidence.first.step + MARGIN,
         usual=result.timing.get("seconds", 0.0),
         at_once=pairs_at_once(),
+        whole=bool(evidence.first.process),  # each process counts its steps for itself
     )
 
 
@@ -139,11 +140,15 @@ def _diagnose(
 
     search = Search(lab, known_or_found, before.may_race, op=before.op)
     search.explain(evidence)
-    likely = likely_findings(search, evidence, evidence.code.audited() if not search.explained else ())
+    audited = evidence.code.audited() if not search.explained else ()
+    findings = [*search.findings, *likely_findings(search, evidence, audited)]
     if lab.untried:
-        likely = [replace(each, evidence=(*each.evidence, _to_go_on(saved_as))) for each in likely]
+        hint = _to_go_on(saved_as)
+        findings = [
+            each if each.confirmed else replace(each, evidence=(*each.evidence, hint)) for each in findings
+        ]
     known = structs.replace(before, suspects=tuple(search.suspected), may_race=search.may_race, op=search.op)
-    return _concluded(result, lab, [*search.findings, *likely], _notes(search), known)
+    return _concluded(result, lab, findings, _notes(search), known)
 
 
 def _notes(search: Search) -> list[str]:

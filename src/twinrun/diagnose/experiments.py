@@ -126,6 +126,7 @@ class Laboratory:
     folder: Path
     code: Code
     steps: int = MARGIN
+    whole: bool = False  # run the program to its end
     usual: float = 0.0  # seconds that the check took
     trials: list[Trial] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)  # because the time was spent
@@ -198,7 +199,8 @@ class Laboratory:
             self.untried.append(what)
             return None
         screen.say(f"trying: {what}")
-        changes["steps"] = min(self.steps, self.options.steps or self.steps)
+        if not self.whole:
+            changes["steps"] = min(self.steps, self.options.steps or self.steps)
         place = self.folder / f"{next(self._numbers):02d}"
         # What is frozen may keep the program waiting for ever: that must not cost all the time there is.
         patience = min(max(20.0, self.left), 30.0 + 4 * max(self.usual, self.longest))

@@ -61,7 +61,7 @@ def _is_likely(search: Search, family: Sequence[Suspect], named: Named) -> bool:
         return first.rank >= WORTH_A_TRIAL
     if first in search.frozen:
         return first.likelihood >= LIKELY
-    return first.rank >= LIKELY and first not in search.tried
+    return first.rank >= LIKELY and (first not in search.tried or search.lab.spent)
 
 
 def _why(search: Search, suspect: Suspect) -> str:

@@ -101,17 +101,18 @@ class Search:
         self.suspected += [suspect for suspect in self.suspects(evidence) if suspect.key not in known]
 
     def _next_attempt(self) -> list[Suspect] | None:
-        """Everything; where the program cannot run like that, the plausible; then what is only tried in place of
-        something else. None when all that was tried."""
+        """Everything that something speaks for; everything; where the program cannot run like that, the plausible; then
+        what is only tried in place of something else. None when all that was tried."""
         testable = [suspect for suspect in self.suspected if suspect.testable]
         usual = [suspect for suspect in testable if not suspect.last_resort]
-        plausible = [s for s in usual if s.likelihood >= WORTH_A_TRIAL and not s.sequential]
+        supported = [suspect for suspect in usual if suspect.likelihood > 0]
         instead = [suspect for suspect in testable if suspect.last_resort]
         replaced = {suspect.source for suspect in instead}
         rest = [suspect for suspect in usual if suspect.source not in replaced]
-        possible = [usual, [*rest, *instead] if instead else []]
-        if not self._was_judged(usual):
-            possible = [usual, plausible, *possible[1:], rest]
+        possible = [supported, usual, [*rest, *instead] if instead else []]
+        if not self._was_judged(usual) and not self._was_judged(supported):
+            plausible = [s for s in usual if s.likelihood >= WORTH_A_TRIAL and not s.sequential]
+            possible = [supported, plausible, *possible[1:], rest]
         new = (each for each in possible if each and self.lab.frozen(each) not in self._attempted)
         return next(new, None)
 
@@ -278,6 +279,8 @@ class Search:
         pipeline = _in_batch(evidence)
         done = self.lab.known(self.lab.frozen(self.frozen), "pipeline" if pipeline else "step")
         if self.op is not None or done is not None or not (pipeline or _computed(evidence)):
+            return False
+        if evidence.first.process:  # ops are traced in the program itself
             return False
         trial = self._traced(evidence, pipeline)
         seen = trial.evidence if trial is not None else None

@@ -10,12 +10,13 @@ from twinrun.comparison.contract import Contract
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
 from twinrun.environment.verdict import with_environments
+from twinrun.launch.family import Comparison
+from twinrun.launch.judged import judged
 from twinrun.launch.no_step import no_step
 from twinrun.launch.recorded_twin import RecordedTwin
-from twinrun.launch.round import judged
 from twinrun.recording.data_order import describe
 from twinrun.recording.frame import EVIDENCE
-from twinrun.recording.manifest import Manifest
+from twinrun.recording.manifest import Manifest, read_manifest
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, ReasonKind, Verdict
 
 Answer = tuple[Verdict, Reason | None]
@@ -23,8 +24,18 @@ Twins = tuple[RecordedTwin, RecordedTwin]
 
 
 def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
+    """With the processes that each of them started."""
+    result = compare_one(a, b, contract)
+    stopped = any(read_manifest(each).status in ("stopped", "held") for each in (a, b))
+    family = Comparison((a, b), lambda one, other: compare_one(one, other, contract), stopped).run()
+    if result.reason_kind == "no-step" and family.observed:
+        result = result.replace(verdict=REPEATS, reason=None, reason_kind=None)
+    return family.judge(result)
+
+
+def compare_one(a: Path, b: Path, contract: Contract, names: tuple[str, str] = ("A", "B")) -> CheckResult:
     started = time.monotonic()
-    twins = (RecordedTwin("A", a), RecordedTwin("B", b))
+    twins = (RecordedTwin(names[0], a), RecordedTwin(names[1], b))
     manifests = (twins[0].manifest, twins[1].manifest)
     judge = Judge(contract, twins)
     lengths = tuple(len(twin.reader) for twin in twins)

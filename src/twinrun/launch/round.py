@@ -14,9 +14,13 @@ import msgspec
 
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
+from twinrun.launch.children import with_children
+from twinrun.launch.family import Comparison, Family
 from twinrun.launch.interventions import setup_for
+from twinrun.launch.judged import judged
 from twinrun.launch.lockstep import Look, Outcome, advance
 from twinrun.launch.no_step import no_step
+from twinrun.launch.offline import compare_one
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.recorded_twin import RecordedTwin
@@ -103,11 +107,15 @@ class Round:
         program, setup = self.views.start(self._view(name), options.program, setup, before)
         return Twin(
             name, program, self.folder / name, setup, steps=options.steps, events=options.events,
-            tracing=options.tracing, own_folders=self.views.folders(self._view(name)), **{"detail": options.detail, **settings},
+            tracing=options.tracing, own_folders=self.views.folders(self._view(name)),
+            keep_child_values=options.contract.numeric, **{"detail": options.detail, **settings},
         )  # fmt: skip
 
     def _facts_of(self, twins: list[Twin]) -> list[Facts]:
-        return [self.views.as_original(self._view(twin.name), twin.facts()) for twin in twins]
+        return [
+            self.views.as_original(self._view(twin.name), with_children(twin.facts(), twin.folder))
+            for twin in twins
+        ]
 
     @contextlib.contextmanager
     def living(self, twins: list[Twin]) -> Iterator[list[Twin]]:
@@ -211,14 +219,31 @@ class Round:
 
     def _ended(self, twins: list[Twin], judge: Judge) -> CheckResult:
         """Every twin has ended, and no difference that counts was seen."""
+        family = self._children(twins, judge)
         # An experiment asks only whether a difference is gone: for one in the first weights, these are enough.
-        if not judge.observed and not (self.options.experiment and judge.frames):
+        if not (judge.observed or family.observed) and not (self.options.experiment and judge.frames):
             return self._result(UNDECIDED, judge, self._nothing_seen(twins))
         if any(twin.end is None for twin in twins):
             known = f"equal up to step {judge.steps}, nothing is known of what came after"
             return self._result(UNDECIDED, judge, Reason("abrupt-exit", f"{NO_END}: {known}"))
-        verdict, reason = judge.bands()
-        return self._result(verdict, judge, reason)
+        verdict, reason = judge.bands() if judge.observed else (REPEATS, None)
+        return family.judge(self._result(verdict, judge, reason))
+
+    def _children(self, twins: list[Twin], judge: Judge) -> Family:
+        """Of all twins, against those of the first, up to the first twin whose children differ."""
+        first, *others = (witness.folder for witness in judge.witnesses)
+        stopped = any(twin.end is not None and twin.end.status == "stopped" for twin in twins)
+        found = Family()
+        for other in others:
+            names = (first.name, other.name)
+
+            def compare(a: Path, b: Path, names: tuple[str, str] = names) -> CheckResult:
+                return compare_one(a, b, self.options.contract, names)
+
+            found = Comparison((first, other), compare, stopped, names).run()
+            if found.decisive is not None:
+                break
+        return found
 
     def _nothing_seen(self, twins: list[Twin]) -> Reason:
         if any(twin.end is None for twin in twins):
@@ -293,22 +318,6 @@ class Round:
 
     def _recordings(self) -> list[Path]:
         return [folder for folder in map(self.recording, self.names) if folder.is_dir()]
-
-
-def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) -> CheckResult:
-    """The result of a comparison, as far as the judge knows it."""
-    return CheckResult(
-        program=program,
-        verdict=verdict,
-        reason=reason and reason.message,
-        reason_kind=reason and reason.kind,
-        contract=str(judge.contract),
-        steps_compared=judge.steps,
-        first_difference=judge.first if verdict != REPEATS else None,
-        first_bit_difference=judge.first_bits,
-        growth=tuple(judge.growth),
-        also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
-    )
 
 
 def _letter(number: int) -> str:

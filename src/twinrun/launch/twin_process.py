@@ -28,7 +28,7 @@ from twinrun.recording.dump import Key
 from twinrun.recording.folder import record_end
 from twinrun.recording.frame import Frame
 from twinrun.recording.manifest import Status
-from twinrun.twin.reexec import entrance
+from twinrun.twin.family import entrance
 
 
 class Twin:
@@ -49,7 +49,7 @@ class Twin:
         lifeline, self._lifeline = os.pipe()
         spec = Spec(
             str(folder), theirs.fileno(), lifeline, str(program), tuple(mask_arguments(program.arguments)),
-            pythonpath=os.environ.get("PYTHONPATH"), interventions=setup.interventions, varied=setup.varied, **settings,
+            watched=tuple(framework.module for framework in frameworks()), interventions=setup.interventions, varied=setup.varied, **settings,
         )  # fmt: skip
         self._waits = spec.lockstep
         # Not for an audit, which may run in a shell loop that reads its list from there.

@@ -10,6 +10,7 @@ import msgspec
 from twinrun.protocol.intervention import Intervened, Interventions
 
 VARIABLE = "TWINRUN_SPEC"
+CHILD = "TWINRUN_CHILD"  # the identity of a process that the program started
 Tracing = Literal["", "step", "pipeline"]  # ops of the step, or of the input pipeline as well
 
 
@@ -19,12 +20,13 @@ class Spec(Intervened, msgspec.Struct, frozen=True):
     lifeline_fd: int
     program: str
     arguments: tuple[str, ...] = ()  # masked
+    watched: tuple[str, ...] = ()  # modules of frameworks
     lockstep: bool = True
     steps: int | None = None
     detail: bool = False
     keep_values: bool = False
+    keep_child_values: bool = False  # children are compared only at the end
     events: bool = True
-    pythonpath: str | None = None  # as it was before Twinrun was put in front
     interventions: Interventions = ()
     varied: dict[str, str] = {}  # the settings of this twin, by variation
     tracing: Tracing = ""

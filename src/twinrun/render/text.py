@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from twinrun.launch.run import RunResult
 
 _COLOURS = {"repeats": "32", "diverges": "31", "undecided": "33", "bold": "1", "dim": "2"}
+_SHOWN_CHILDREN = 8
 Paint = Callable[[str, str], str]
 
 
@@ -49,7 +50,8 @@ def _painter(colour: bool) -> Paint:
 def headline(result: CheckResult) -> str:
     difference = result.first_difference
     if result.verdict == DIVERGES and difference is not None and not result.reason:
-        return f" at step {difference.step}, phase {difference.phase}: {inline(_where(difference))}"
+        where = f" in {inline(difference.process)}," if difference.process else ""
+        return f"{where} at step {difference.step}, phase {difference.phase}: {inline(_where(difference))}"
     if result.reason:
         return f": {inline(result.reason)}"
     delivered = result.delivered.summary() if result.delivered is not None else ""
@@ -61,7 +63,10 @@ def headline(result: CheckResult) -> str:
 
 def compared(result: CheckResult) -> str:
     """What was equal. A program without a step is judged by what it evaluates and probes."""
-    return f"{result.steps_compared} steps" if result.steps_compared else "evaluations and probes"
+    steps = f"{result.steps_compared} steps" if result.steps_compared else "evaluations and probes"
+    children = len(result.children)
+    also = f" and {children} child process{'es' if children > 1 else ''}" if children else ""
+    return steps + also
 
 
 def within(result: CheckResult) -> str:
@@ -82,6 +87,10 @@ def _body(result: CheckResult, paint: Paint) -> Iterator[str]:
     if result.verdict == REPEATS and bits is not None:
         yield f"  the bits differ from step {bits.step} on ({bits.phase}: {inline(bits.tensor)})"
     yield from _growth(result)
+    for child in result.children[:_SHOWN_CHILDREN]:
+        yield f"  {inline(child.name)}: {child.verdict}" + (f", {child.steps} steps" if child.steps else "")
+    if len(result.children) > _SHOWN_CHILDREN:
+        yield f"  and {len(result.children) - _SHOWN_CHILDREN} more child processes"
     yield from _delivered(result)
     for finding in result.findings:
         yield ""

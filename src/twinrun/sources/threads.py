@@ -19,7 +19,7 @@ from typing import Any
 from twinrun.protocol import Event, Evidence, Freeze, Point, SecondLook, Source, Stress, one, replacement
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Variation, inside
-from twinrun.twin.callers import caller
+from twinrun.twin.callers import caller, unseen
 from twinrun.twin.session import Session
 
 NAME = "threads"
@@ -131,7 +131,8 @@ def _keep_a_core_busy() -> None:
     """By a child in the twin's own process group: it ends when the twin does, or is ended with it."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TWINRUN_")}
     command = [sys.executable, "-S", "-c", _BUSY, str(os.getpid())]
-    subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
+    with unseen():
+        subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
 
 
 class Threads(Source):

@@ -16,11 +16,12 @@ from twinrun.errors import MissingPoint, TwinrunError
 from twinrun.protocol.channel import TROUBLE, Channel
 from twinrun.protocol.registry import frameworks, sources
 from twinrun.protocol.spec import Spec
+from twinrun.twin.family import Family, Mailbox, restore_environment
 from twinrun.twin.imports import when_imported
 from twinrun.twin.pinning import install_pin
-from twinrun.twin.recorder import Recorder, activate, describe
-from twinrun.twin.reexec import follow_exec
+from twinrun.twin.recorder import Recorder, activate, child_spec, describe
 from twinrun.twin.session import Session, begin
+from twinrun.twin.starting import POINTS, follow_exec
 
 if TYPE_CHECKING:
     from twinrun.frameworks.protocol import Framework
@@ -30,21 +31,20 @@ _TESTED = "use a release that Twinrun was tested with (docs/reference/frameworks
 
 
 def start(spec_file: str) -> None:
+    identity = restore_environment()
     spec = Spec.read(spec_file)
-    _restore_environment(spec)
-    _die_with_parent(spec.lifeline_fd)
-    channel = Channel(socket.socket(fileno=spec.channel_fd))
-    for left in Path(spec.folder).glob("steps.sqlite*"):
-        left.unlink()  # by this very process, before it started itself anew
+    family = Family(spec, spec_file, identity)
+    channel = Mailbox(family) if identity else _connect(spec)
+    if identity:
+        spec = child_spec(spec)
     session = begin(spec)
     try:
-        recorder = session.recorder = activate(Recorder(spec, channel, session))
+        recorder = session.recorder = activate(Recorder(spec, channel, session, family))
     except (TwinrunError, OSError) as problem:  # no room, or no permission, for a recording
         channel.send_message(TROUBLE, describe(problem))
         return
-    os.register_at_fork(after_in_child=recorder.leave_to_parent)
+    follow_children(recorder)
     _see_abrupt_exit(recorder)
-    follow_exec(recorder, spec, spec_file)
     sys.excepthook = recorder.excepthook(sys.excepthook)
     try:
         install_sources(session)
@@ -55,6 +55,19 @@ def start(spec_file: str) -> None:
         _attach_later(framework, recorder)
     # Registered first, so it runs last: the program's own exit handlers may still train or save.
     atexit.register(recorder.finish)
+
+
+def follow_children(recorder: Recorder) -> None:
+    family = recorder.family
+
+    def in_child() -> None:
+        family.after_fork()
+        recorder.go_on_as_child()
+
+    os.register_at_fork(before=family.before_fork, after_in_child=in_child)
+    if recorder.spec.audit_until is None:
+        recorder.session.patches.install("children", POINTS)
+    follow_exec(recorder, recorder.spec.lifeline_fd)
 
 
 def install_sources(session: Session) -> None:
@@ -85,12 +98,11 @@ def _attach_later(framework: Framework, recorder: Recorder) -> None:
     when_imported(framework.module, attach)
 
 
-def _restore_environment(spec: Spec) -> None:
-    """The program and its children see the environment that plain python would have given them."""
-    if spec.pythonpath is None:
-        os.environ.pop("PYTHONPATH", None)
-    else:
-        os.environ["PYTHONPATH"] = spec.pythonpath
+def _connect(spec: Spec) -> Channel:
+    _die_with_parent(spec.lifeline_fd)
+    for left in Path(spec.folder).glob("steps.sqlite*"):
+        left.unlink()  # by this very process, before it started itself anew
+    return Channel(socket.socket(fileno=spec.channel_fd))
 
 
 def _die_with_parent(lifeline: int) -> None:

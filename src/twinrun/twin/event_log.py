@@ -112,6 +112,11 @@ class EventLog:
         with self._lock:
             return sorted((event.closed() for event in self._events.values()), key=lambda event: event.order)
 
+    def forget(self) -> None:
+        """In a forked child: what was used so far was used by another process, whose threads may hold the lock."""
+        self._lock = threading.Lock()
+        self._events.clear()
+
     @property
     def order(self) -> int:
         """A mark for `since`."""

@@ -21,6 +21,9 @@ def gather(recorder: Recorder) -> Facts:
     # What the program did comes first: what follows after it reads streams and files itself.
     events = session.log.events() if recorder.spec.events else []
     inputs = session.inputs.report() if session.inputs is not None else Inputs()
+    if recorder.is_child:  # the rest is as in the program itself
+        notes, findings = list(dict.fromkeys(session.notes)), list(session.pins.findings)
+        return Facts(step=recorder.step, events=events, inputs=inputs, notes=notes, findings=findings)
     controls, error = _controls()
     return Facts(
         step=recorder.step,

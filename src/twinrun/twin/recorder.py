@@ -26,7 +26,9 @@ from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest, Status
 from twinrun.recording.store import Writer
 from twinrun.recording.values import values_file
+from twinrun.twin.callers import unseen
 from twinrun.twin.facts import gather
+from twinrun.twin.family import Family, Mailbox
 from twinrun.twin.session import Session
 
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
@@ -57,29 +59,45 @@ class Recorder:
     """Life: add blocks, `emit` them as a frame at each step, `wait_for_parent` before anything may change, `finish`
     once."""
 
-    def __init__(self, spec: Spec, channel: Channel, session: Session) -> None:
+    def __init__(self, spec: Spec, channel: Channel | Mailbox, session: Session, family: Family) -> None:
         self.spec = spec
         self.session = session
+        self.family = family
         self.frames = 0
         self.observed = False  # a frame shows something trained, evaluated or probed
         self.alive = True
         self.trace: Callable[[], Trace] | None = None  # the ops that ran, where they are traced
         self.omitted: Callable[[str], Any] = lambda name: None  # a weight that no frame reports at present
         self.at_finish: list[Callable[[], None]] = []
+        self.at_pause: list[Callable[[], None]] = []  # close what is complete
+        self.after_fork: list[Callable[[], None]] = []  # in a child: forget what the program was about to do
         self.failure: Failure | None = None  # the exception that ended the program
         self.lock = threading.RLock()
         self._step = 0
         self._channel = channel
+        self._writer: Writer | None = None
         self._blocks: list[Block] = []
         self._last: list[Block] = []  # of the frame at which the twin stands
         self._owed = False
         self._layouts: dict[tuple[tuple[str, tuple[str, ...]], ...], Layout] = {}
         self._status: Status = "ended"
         self._clock = time.perf_counter()
-        folder = Path(spec.folder)
+        if not self.is_child:
+            self._open()
+
+    @property
+    def is_child(self) -> bool:
+        """Whether this process was started by the program. It has a recording once there is something to record."""
+        return bool(self.family.identity)
+
+    def _open(self) -> Writer:
+        if isinstance(self._channel, Mailbox):
+            self.spec = msgspec.structs.replace(self.spec, folder=str(self._channel.folder()))
+        spec, folder = self.spec, Path(self.spec.folder)
         self._writer = Writer(folder, detail=spec.detail)
         self._manifest = Manifest(spec.program, spec.arguments, started=time.time(), varied=dict(spec.varied))
         self._manifest.write(folder)
+        return self._writer
 
     @property
     def step(self) -> int:
@@ -98,6 +116,8 @@ class Recorder:
         if self.alive:
             with self.lock:
                 self._blocks.append(block)
+                if block.phase == "probe" and self._writer is None:
+                    self._open()  # now: should this process be killed, it is known that it had something to compare
 
     def emit(self, span: int) -> None:
         """Close what was added since the last frame as one frame of the current step, and send it off."""
@@ -109,9 +129,11 @@ class Recorder:
             self._blocks = []
             now = time.perf_counter()
             frame = self._frame(blocks, span, now - self._clock)
+            if self.is_child and not self.observed and frame.is_end and not frame.is_observation:
+                return  # it has weights, inherited or loaded, and has done nothing with them
             self._clock = now
             try:
-                self._writer.write(frame)
+                (self._writer or self._open()).write(frame)
                 self._last = blocks
                 if self.spec.keep_values:
                     self._keep_values()
@@ -208,11 +230,20 @@ class Recorder:
 
     # the end
 
+    def settle(self) -> None:
+        """Write down what is complete: this process may be ended before it can do so itself."""
+        if self.alive:
+            for handler in self.at_pause:
+                handler()
+            self.emit(0)
+
     def _stop_here(self) -> None:
         """The number of steps asked for is reached: end the process, and run nothing more of the program."""
         self.wait_for_parent()
         self._status = "stopped"
         self.finish()
+        if self.is_child:  # others wait for it: it goes on, and is recorded no more
+            return
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
@@ -243,17 +274,17 @@ class Recorder:
                 return
             self.wait_for_parent()
             facts = self.facts()
-            seal = self._writer.close()
-            manifest = msgspec.structs.replace(
-                self._manifest,
-                status=self._status,
-                seal=seal,
-                ended=time.time(),
-                notes=tuple(facts.notes),
-                environment=facts.environment,
-                controls=msgspec.to_builtins(facts.controls, enc_hook=str),
-            )
-            manifest.write(Path(self.spec.folder))
+            if self._writer is not None:
+                manifest = msgspec.structs.replace(
+                    self._manifest,
+                    seal=self._writer.close(),
+                    status=self._status,
+                    ended=time.time(),
+                    notes=tuple(facts.notes),
+                    environment=facts.environment,
+                    controls=msgspec.to_builtins(facts.controls, enc_hook=str),
+                )
+                manifest.write(Path(self.spec.folder))
             self._channel.send_message(END, End(self._status, facts))
         except Exception as problem:
             self.trouble(problem)
@@ -261,7 +292,8 @@ class Recorder:
 
     def facts(self) -> Facts:
         """What this process knows of itself: environment, controls as read back, events, notes."""
-        return gather(self)
+        with unseen():
+            return gather(self)
 
     def trouble(self, problem: BaseException | str) -> None:
         """Recording failed. The program goes on; the parent is informed, and the check cannot be `repeats`."""
@@ -283,11 +315,25 @@ class Recorder:
 
         return hook
 
-    def leave_to_parent(self) -> None:
-        """In a forked child of the program: the recording and the channel belong to the process that was launched."""
-        self.stop()
-        # Its parent waits for the answer to the last frame; this process would take it away.
-        self._owed = False
+    def go_on_as_child(self) -> None:
+        """In a forked child: the recording and the channel belong to the process that it was forked from, and so does
+        what that was about to do."""
+        self._channel.close()
+        self._inherited = self._writer  # closing it is not for this process to do
+        self._channel, self._writer = Mailbox(self.family), None
+        self.spec = child_spec(self.spec)
+        self.lock = threading.RLock()  # another thread may have held the old one
+        self.frames, self.step, self.observed = 0, 0, False
+        self._blocks, self._last, self._owed, self._status, self.failure = [], [], False, "ended", None
+        self.session.log.forget()
+        for forget in self.after_fork:
+            forget()
+
+
+def child_spec(spec: Spec) -> Spec:
+    """A child waits for nobody: it is compared when everything has ended, by what it has written down."""
+    keep = spec.keep_values or spec.keep_child_values
+    return msgspec.structs.replace(spec, lockstep=False, detail=True, keep_values=keep, tracing="")
 
 
 def describe(problem: BaseException | str) -> Trouble:

@@ -30,6 +30,9 @@ class Steps:
     def updated(self, who: Hashable, times: int = 1) -> None:
         self._updated[who] = self._updated.get(who, 0) + times
 
+    def forget(self) -> None:
+        self._updated.clear()
+
     @property
     def open(self) -> bool:
         return bool(self._updated)

@@ -76,7 +76,7 @@ def _below(module: Module, statement: Any, text: str) -> Changes:
 def _target(module: Module, call: cst.Call) -> cst.BaseExpression | None:
     for node in module.find(cst.Assign):
         if module.inside(call, node.value) and len(node.targets) == 1:
-            return cst.ensure_type(node.targets[0].target, cst.BaseExpression)
+            return node.targets[0].target
     return None
 
 

@@ -27,7 +27,8 @@ def generator_made_once(module: Module, line: int) -> Draft:
     code = f"{maker}({module.seed(place)})"
     top = isinstance(place, cst.FunctionDef | cst.ClassDef) and module.parent[place] is module.tree
     note = "make the generator once, with a seed"
-    if _only_use_is_here(module, small, call) and len(module.parent[statement].body) > 1:
+    block: Any = module.parent[statement]
+    if _only_use_is_here(module, small, call) and len(block.body) > 1:
         comment = statement.trailing_whitespace.comment
         text = f"{module.code(small.targets[0].target)} = {code}" + (f"  {comment.value}" if comment else "")
         changes: Changes = _gone(statement)

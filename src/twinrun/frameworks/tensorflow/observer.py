@@ -58,6 +58,8 @@ class Observer:
         self.tables: Tables = Tables(recorder)
         self.evaluations: Evaluations = Evaluations(self)
         recorder.at_finish.append(self._finish)
+        recorder.at_pause.append(self._settle)
+        recorder.after_fork.append(self._forget)
         self.sessions: Sessions = Sessions(recorder, self.evaluations)
 
     # tf.function
@@ -298,6 +300,18 @@ class Observer:
             self._add_all(blocks)
             if blocks:
                 self.recorder.emit(0)
+
+    def _forget(self) -> None:
+        """In a forked child: what is under way belongs to the process that it was forked from."""
+        self.steps.forget()
+        self.pending.forget()
+        self.evaluations.forget()
+        self.here, self._outermost, self._outer_given, self._train_calls = _Here(), None, None, 0
+
+    def _settle(self) -> None:
+        with self.guard:
+            self.gradients.settle()
+            self.steps.close()
 
     def _finish(self) -> None:
         self.gradients.settle()

@@ -76,6 +76,9 @@ class Pending:
     def keep(self, wanted: Callable[[Block], bool]) -> None:
         self.blocks = [one for one in self.blocks if wanted(one)]
 
+    def forget(self) -> None:
+        self.blocks, self.rounds, self._in_graph, self._marked = [], [], [], 0
+
     def end_round(self, *, goes_on: bool) -> None:
         """What is pending has led to gradients of plain tensors, in a round of its own or as more of the last one."""
         blocks = [one for one in self.blocks if not (isinstance(one, Drawn) and one.is_over)]
@@ -109,4 +112,4 @@ class Pending:
             self._recorder.add(one)
         if given is not None:
             self._recorder.add(given)
-        self.blocks, self.rounds, self._in_graph, self._marked = [], [], [], 0
+        self.forget()
