@@ -27,10 +27,10 @@ class Evaluations:
         self._observer = observer
         self._results: list[Block] = []  # since the last update, of a step that is open
         self._threads: int | None = None  # a digest of all results in other threads
+        self.under_way = 0  # calls that have not returned
 
     def forget(self) -> None:
-        self._results, self._threads = [], None
-        self.under_way = 0
+        self._results, self._threads, self.under_way = [], None, 0
 
     def call(self, name: str, model: Any, original: Callable[[], Any]) -> Any:
         """Around one call. Without a name its result is reported elsewhere."""
