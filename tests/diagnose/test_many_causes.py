@@ -4,6 +4,7 @@ and a diagnosis that ran out of time goes on where it stopped."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,9 @@ def test_what_was_tried_is_not_tried_again(tmp_path: Path, env: Any) -> None:
     assert places(resumed) == guilty(PROGRAM)
     assert resumed["experiments"][:4] == done
     frozen = [tuple(experiment["interventions"]) for experiment in resumed["experiments"]]
-    assert len(set(frozen)) == len(frozen) == len(found["experiments"])
+    # What may race is tried more than once, on purpose.
+    often = [tuple(experiment["interventions"]) for experiment in found["experiments"]]
+    assert Counter(frozen) == Counter(often)
 
 
 def test_secret_arguments_must_be_given_again(tmp_path: Path, env: Any) -> None:

@@ -94,10 +94,10 @@ def test_the_first_finding_is_the_cause_and_an_experiment_showed_it(
 
 def test_a_program_that_only_looks_guilty_has_no_finding(tmp_path: Path) -> None:
     innocent = """
-import random, time, threading
+import random, sys, time, threading
 started = time.time()
 name = f"run-{random.random()}-{np.random.default_rng().integers(9)}"
-threading.Thread(target=print, args=(name,)).start()
+threading.Thread(target=print, args=(name,), kwargs={"file": sys.stderr}).start()
 print("seen" if "a" in {"a", "b"} else "new")
 ds = tf.data.Dataset.from_tensor_slices((x, y)).map(lambda a, b: (a * 2.0, b), num_parallel_calls=4)
 train(ds.shuffle(96, seed=3).batch(16))

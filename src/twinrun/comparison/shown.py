@@ -52,6 +52,8 @@ _BEFORE_DURATION = re.compile(
     r"in|took|after|elapsed|.*time.*|total|waited|waiting|for|eta|cpu|wall|user|sys|duration|slept|sleeping",
     re.IGNORECASE,
 )
+# What stands before a name that a program draws for its run.
+_NAMED = re.compile(r"runs?|name|nick\w*|id|exp|experiments?|job|session|tag|port|project", re.IGNORECASE)
 _RATE = re.compile(r"\s*\w*\s?/\s?(s|sec|second|min|it|step|epoch|batch)\b|\s*\w+ per (second|minute)")
 _BYTES = re.compile(r"([kmgt]i?)?b|bytes", re.IGNORECASE)
 _HEX = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{6,}", re.IGNORECASE)
@@ -195,6 +197,8 @@ class _Differing:
             return True
         if drawn:
             return False
+        if any(_NAMED.fullmatch(word) for word in self.near):
+            return True
         return all(map(_HEX.fullmatch, (self.one, self.other))) or (frozen is not None and _is_ticks(frozen))
 
 

@@ -132,5 +132,5 @@ def _ending(twin: Twin, kind: str, options: RunOptions, observed: bool) -> tuple
     if twin.end is None:
         return 2, Reason("abrupt-exit", f"{NO_END}: nothing is known of what came after step {twin.step}")
     if not observed:
-        return 2, no_step([twin.facts()])
+        return 0, no_step([twin.facts()])
     return 0, None

@@ -44,5 +44,6 @@ class Entropy(FreshValues):
     )
 
     def is_shown(self, event: Event) -> bool:
-        """Of a uuid or a token; where one becomes a seed, the seeding is an event of its own."""
-        return event.call in ("uuid4", "secrets")
+        """Of a uuid or a token, and what a library takes for itself: where a seed or a generator is made of it, that is
+        an event of its own."""
+        return event.action == "library" or event.call in ("uuid4", "secrets")
