@@ -107,8 +107,18 @@ def test_a_result_that_the_clock_reaches_is_still_a_result(a: str, b: str, froze
     assert not only_shows(a, b, (frozen, frozen))
 
 
+def test_a_drawn_name_is_known_by_what_stands_before_it() -> None:
+    for a, b, frozen in [
+        ("run calm-otter", "run bold-fox", "run shy-bee"),
+        ("port 6123", "port 6301", "port 6200"),
+    ]:
+        assert only_shows(a, b, (frozen, frozen), drawn="names")
+        assert not only_shows(a, b, (frozen, frozen), drawn="anything")
+    assert not only_shows("winner adam", "winner sgd", ("winner sgd",) * 2, drawn="names")
+
+
 def test_a_name_may_be_a_result_in_disguise_where_random_draws_differ() -> None:
-    assert not only_shows("model 1f0c9a3e", "model 77ab01c2", ("model 0011aabb",) * 2, drawn=True)
+    assert not only_shows("model 1f0c9a3e", "model 77ab01c2", ("model 0011aabb",) * 2, drawn="anything")
 
 
 def test_the_frozen_runs_decide(tmp_path: Path) -> None:
@@ -119,10 +129,10 @@ def test_the_frozen_runs_decide(tmp_path: Path) -> None:
         delivery(tmp_path / "c", A, f"{TICK}\nloss 0.5\n"),
         delivery(tmp_path / "d", A, f"{TICK}\nloss 0.5\n"),
     )
-    assert [still_there(m, frozen, None, drawn=False) for m in found] == [False, True]
+    assert [still_there(m, frozen, None, drawn="nothing") for m in found] == [False, True]
     racing = delivery(tmp_path / "e", B, f"{2 * TICK}\nloss 0.5\n")
-    assert all(still_there(m, (frozen[0], racing), None, drawn=False) for m in found)
-    assert all(still_there(m, None, None, drawn=False) for m in found)
+    assert all(still_there(m, (frozen[0], racing), None, drawn="nothing") for m in found)
+    assert all(still_there(m, None, None, drawn="nothing") for m in found)
 
 
 BEYOND_DOUBT = [
@@ -205,7 +215,9 @@ def test_a_column_of_times_is_judged_by_its_heading(tmp_path: Path) -> None:
     two = delivery(tmp_path / "b", B, "", t__csv="loss,seconds\n0.6,0.2\n")
     frozen = [delivery(tmp_path / name, A, "", t__csv="loss,seconds\n0.5,1.4\n") for name in ("c", "d")]
     left = [
-        m.heading for m in compare(one, two).mismatches if still_there(m, tuple(frozen), None, drawn=False)
+        m.heading
+        for m in compare(one, two).mismatches
+        if still_there(m, tuple(frozen), None, drawn="nothing")
     ]
     assert left == ["loss"]
 
@@ -232,8 +244,8 @@ def test_a_file_named_by_the_run_is_paired(tmp_path: Path) -> None:
     found = compare(one, two).mismatches
     assert [(m.part, m.a) for m in found] == [("its name", "run_1f0c9a3e.txt")]
     frozen = [delivery(tmp_path / each, A, "", **{"run_0011aabb__txt": "y"}) for each in ("c", "d")]
-    assert not still_there(found[0], tuple(frozen), None, drawn=False)
-    assert still_there(found[0], tuple(frozen), None, drawn=True)
+    assert not still_there(found[0], tuple(frozen), None, drawn="nothing")
+    assert still_there(found[0], tuple(frozen), None, drawn="anything")
 
 
 def test_output_that_may_differ_needs_a_reason() -> None:
@@ -257,4 +269,4 @@ def test_json_is_compared_line_by_line(tmp_path: Path) -> None:
         for n in "cd"
     ]
     (found,) = compare(one, two).mismatches
-    assert found.line == 3 and not still_there(found, tuple(frozen), None, drawn=False)
+    assert found.line == 3 and not still_there(found, tuple(frozen), None, drawn="nothing")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from twinrun.comparison.contents import Contents, Part, contents
-from twinrun.comparison.shown import FROZEN, Run, only_shows, visible_lines
+from twinrun.comparison.shown import FROZEN, Drawn, Run, only_shows, visible_lines
 from twinrun.errors import UsageError
 
 STDOUT = "standard output"
@@ -111,7 +111,7 @@ def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Com
 
 
 def still_there(
-    found: Mismatch, frozen: tuple[Delivery, Delivery] | None, reader: Reader | None, *, drawn: bool
+    found: Mismatch, frozen: tuple[Delivery, Delivery] | None, reader: Reader | None, *, drawn: Drawn
 ) -> bool:
     """Whether a mismatch is more than a show. `frozen`: what two runs delivered with the clock and made-up names frozen."""
     if frozen is None:
@@ -121,7 +121,7 @@ def still_there(
     except OSError:
         return True
     if any(isinstance(part, str) for part in parts) or not found.line:
-        return None in parts or parts[0] != parts[1] or drawn
+        return None in parts or parts[0] != parts[1] or drawn != "nothing"
     lines = [
         [FROZEN.hide(delivery.run.hide(line)) for line in part or ()]
         for delivery, part in zip(frozen, parts, strict=True)

@@ -8,6 +8,7 @@ import re
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 # A clock that is frozen everywhere begins here, and is a tick later at every reading.
 FROZEN_TIME, TICK = 1_600_000_000.0, 1.37
@@ -16,6 +17,9 @@ NO_PROCESS = (
 )  # the frozen process number: above every one that Linux gives, so what is sent to it reaches nobody
 
 _MOST_TICKS = 2000
+
+# What a program drew at random, and differently: nothing, a scalar or two as for the name of a run, or anything at all.
+Drawn = Literal["nothing", "names", "anything"]
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _BAR = re.compile(r"\d+%\|.*\|.*\[.*\]|\d+it \[\d\d:\d\d,")  # tqdm's
@@ -124,12 +128,12 @@ def visible_lines(text: str) -> list[str]:
 
 
 def only_shows(
-    a: str, b: str, frozen: tuple[str, str] | None, heading: str = "", *, drawn: bool = False
+    a: str, b: str, frozen: tuple[str, str] | None, heading: str = "", *, drawn: Drawn = "nothing"
 ) -> bool:
     """Whether two differing lines differ only in times, durations, rates, made-up names and the like. `frozen` holds the
     lines in two runs with the clock and made-up names frozen: what is equal there need only look like one of these, what
     still differs must be beyond doubt. `heading` names the column of the value where the line does not. `drawn`: random
-    draws or seeds differed too, so a made-up name may be a result in disguise."""
+    draws or seeds that differed too, so that what looks made up may be a result in disguise."""
     word = _PATH_WORD if frozen and _FROZEN_NAME.search(frozen[0]) else _WORD
     rows = [list(word.finditer(line)) for line in (a, b, *(frozen or ()))]
     if len(rows[0]) != len(rows[1]):
@@ -188,17 +192,17 @@ class _Differing:
     def may_be_process(self) -> bool:
         return all(word.isdigit() and 1 < int(word) < NO_PROCESS for word in (self.one, self.other))
 
-    def looks_shown(self, frozen: str | None, drawn: bool) -> bool:
+    def looks_shown(self, frozen: str | None, drawn: Drawn) -> bool:
         if frozen is not None and (frozen in ("<time>", "<process>") or _FROZEN_NAME.search(frozen)):
             return True
         if self.unit is not None and (
             self.unit in _UNITS or any(_ABOUT_TIME.search(word) for word in self.near)
         ):
             return True
-        if drawn:
-            return False
-        if any(_NAMED.fullmatch(word) for word in self.near):
+        if drawn != "anything" and any(_NAMED.fullmatch(word) for word in self.near):
             return True
+        if drawn != "nothing":
+            return False
         return all(map(_HEX.fullmatch, (self.one, self.other))) or (frozen is not None and _is_ticks(frozen))
 
 

@@ -4,7 +4,7 @@ only shows the clock or a made-up name is set apart by one more round, with thos
 from __future__ import annotations
 
 from twinrun.comparison.delivered import STDOUT, Delivery, Mismatch, compare, still_there
-from twinrun.comparison.shown import Run
+from twinrun.comparison.shown import Drawn, Run
 from twinrun.launch.reading import read_by_frameworks
 from twinrun.launch.round import Round
 from twinrun.protocol import Event, Freeze, differs, one
@@ -26,7 +26,7 @@ _PATIENCE = 60.0  # seconds, beside three times what the round before took
 _SHOWN = 20  # differences that the result holds
 _LONGEST = 200
 _NAMED = 5  # lines that got different values
-_NAME_BYTES = 64
+_NAME_BYTES, _NAME_DRAWS = 48, 3
 
 
 def judge_delivered(last: Round, result: CheckResult) -> CheckResult:
@@ -88,7 +88,7 @@ def _compare(last: Round) -> Delivered | None:
 
 def _not_only_shown(last: Round, left: list[Mismatch]) -> list[Mismatch]:
     """The mismatches that are still there with the clock and made-up names frozen, or that do not look like those."""
-    sure = [m for m in left if still_there(m, None, read_by_frameworks, drawn=False)]
+    sure = [m for m in left if still_there(m, None, read_by_frameworks, drawn="nothing")]
     freezes, drawn = _shown_sources(last)
     if not sure or not freezes:
         return sure
@@ -105,9 +105,9 @@ def _not_only_shown(last: Round, left: list[Mismatch]) -> list[Mismatch]:
     return [m for m in sure if any(still_there(m, pair, read_by_frameworks, drawn=drawn) for pair in pairs)]
 
 
-def _shown_sources(last: Round) -> tuple[list[Freeze], bool]:
-    """What to freeze: uses whose values a program mostly shows. And whether anything else differed between the twins,
-    as a random draw does."""
+def _shown_sources(last: Round) -> tuple[list[Freeze], Drawn]:
+    """What to freeze: uses whose values a program mostly shows. And what else differed between the twins, as a random
+    draw does."""
     freezes: dict[Freeze, None] = {}
     events = [event for facts in last.facts for event in facts.events]
     for name in dict.fromkeys(event.source for event in events):
@@ -117,13 +117,16 @@ def _shown_sources(last: Round) -> tuple[list[Freeze], bool]:
             freezes[Freeze(name)] = None
         else:
             freezes |= dict.fromkeys(Freeze.at(event) for event in shown)
-    drawn = any(not _is_shown(one(pair)) for pair in _differing(last))
-    return list(freezes), drawn
+    drawn = [e for pair in _differing(last) if not source((e := one(pair)).source).is_shown(e)]
+    if not drawn:
+        return list(freezes), "nothing"
+    return list(freezes), "names" if all(map(_is_shown, drawn)) else "anything"
 
 
 def _is_shown(event: Event) -> bool:
-    """Programs draw the names of their runs too: some scalars, and not an array."""
-    return source(event.source).is_shown(event) or (is_direct(event) and 0 < event.size <= _NAME_BYTES)
+    """Programs draw the names of their runs too: a scalar or two."""
+    is_name = is_direct(event) and 0 < event.size <= _NAME_BYTES and event.count <= _NAME_DRAWS
+    return source(event.source).is_shown(event) or is_name
 
 
 def _differing(last: Round) -> list[Pair]:
