@@ -12,19 +12,11 @@ slow = pytest.mark.slow
 # Shape of program and the number of steps that it trains for: every one of them must have been compared.
 STEPS = {
     "fit_default": 12,
-    "fit_accumulating": 12,  # every batch is a step, though only every other one moves the weights
-    "train_on_batch": 6,
-    "fit_dataset": 12,
-    "fit_generator": 12,
-    "fit_eager": 12,
-    "fit_jit": 12,
     "fit_custom_train_step": 12,
     "fit_pydataset": 12,
     "fit_everything": 24,
     "tf_keras_fit": 12,
     "loop_eager": 6,
-    "loop_function": 6,
-    "loop_inside_function": 6,
     "gan_in_one_function": 6,
     "mixed_float16": 10,  # the first two gradients overflow: no update is made, and the loss scale changes
     "strings_and_ragged": 4,
@@ -32,6 +24,14 @@ STEPS = {
     "mirrored": 12,
 }
 SLOW_STEPS = {
+    "fit_accumulating": 12,  # every batch is a step, though only every other one moves the weights
+    "train_on_batch": 6,
+    "fit_dataset": 12,
+    "fit_generator": 12,
+    "fit_eager": 12,
+    "fit_jit": 12,
+    "loop_function": 6,
+    "loop_inside_function": 6,
     "accumulation": 3,
     "iterator_inside_function": 6,
     "loop_over_dataset_inside_function": 6,
@@ -42,11 +42,19 @@ SLOW_STEPS = {
     "gan_eager": 6,
     "mixed_bfloat16": 12,
     "manual_update_in_function": 6,
-    "only_dataset": 0,
-    "only_build": 0,
     "only_probe": 0,
-    "only_random": 0,
 }
+
+
+UNSEEN = ("only_dataset", "only_build", "only_random")  # nothing is trained, evaluated or probed
+
+
+@slow
+@pytest.mark.parametrize("shape", UNSEEN)
+def test_a_program_that_trains_nothing_is_not_judged(shape: str) -> None:
+    plain, answer = python(SHAPES, shape), check(SHAPES, arguments=[shape])
+    assert (plain.code, answer.code, answer.document["reason_kind"]) == (0, 2, "no-step")
+    assert outputs(answer.document) == [plain.out] * 2
 
 
 @pytest.mark.parametrize(
@@ -78,4 +86,4 @@ def test_every_shape_there_is_is_checked_here() -> None:
         "nothing",
     }
     shapes = {line[4 : line.index("(")] for line in text.splitlines() if line.startswith("def ")} - helpers
-    assert shapes == {*STEPS, *SLOW_STEPS}
+    assert shapes == {*STEPS, *SLOW_STEPS, *UNSEEN}

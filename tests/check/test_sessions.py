@@ -89,6 +89,7 @@ with tf.Graph().as_default(), tf.compat.v1.Session() as s:
 """
 
 
+@pytest.mark.slow
 def test_a_graph_without_a_seed_is_named_with_the_seed_that_reaches_it(tmp_path: Path) -> None:
     answer = twinrun("check", "--output-format", "json", write(tmp_path, UNSEEDED))
     cause = answer.document["findings"][0]

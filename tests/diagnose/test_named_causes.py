@@ -68,7 +68,13 @@ train(tf.data.Dataset.range(48).map(counted).batch(8))
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [(RACE, "TW203"), (HASH, "TW301"), (UNSEEDED, "TW103"), (OP, "TW401"), (FED, "TW401")],
+    [
+        pytest.param(RACE, "TW203", marks=pytest.mark.slow),
+        (HASH, "TW301"),
+        (UNSEEDED, "TW103"),
+        (OP, "TW401"),
+        (FED, "TW401"),
+    ],
     ids=["TW203", "TW301", "TW103", "TW401", "TW401-in-the-pipeline"],
 )
 def test_the_first_finding_is_the_cause_and_an_experiment_showed_it(
