@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import sqlite3
 import struct
 import time
 import zipfile
@@ -99,6 +101,7 @@ NOT_ONLY_SHOWN = [
     ("size 812 bytes", "size 815 bytes", "size 812 bytes"),
     ("loss 0.5 after 3.2 s", "loss 0.6 after 3.4 s", "loss 0.5 after 1.37 s"),
     ("one two", "one two three", "one two"),
+    ("weights 1f0c9a3e", "weights 77ab01c2", "weights 0011aabb"),  # a checksum of what the clock reached
 ]
 
 
@@ -220,6 +223,30 @@ def test_a_column_of_times_is_judged_by_its_heading(tmp_path: Path) -> None:
         if still_there(m, tuple(frozen), None, drawn="nothing")
     ]
     assert left == ["loss"]
+
+
+def test_an_array_that_the_clock_reaches_is_a_result(tmp_path: Path) -> None:
+    one = delivery(tmp_path / "a", A, "", w__npy=np.ones(3).tobytes())
+    two = delivery(tmp_path / "b", B, "", w__npy=np.zeros(3).tobytes())
+    (found,) = compare(one, two).mismatches
+    frozen = (delivery(tmp_path / "c", A, "", w__npy=b"\0"), delivery(tmp_path / "d", A, "", w__npy=b"\0"))
+    assert still_there(found, frozen, None, drawn="nothing")
+
+
+def test_databases_are_compared_by_their_rows(tmp_path: Path) -> None:
+    def database(name: str, run: Run, loss: float) -> bytes:
+        path = tmp_path / name
+        with contextlib.closing(sqlite3.connect(path)) as made:
+            made.execute("create table epochs (run text, loss real, at real)")
+            made.execute("insert into epochs values (?, ?, ?)", (f"{run.process}-x", loss, run.began + 1))
+            made.commit()
+        return path.read_bytes()
+
+    one = delivery(tmp_path / "a", A, "", r__db=database("1", A, 0.5))
+    two = delivery(tmp_path / "b", B, "", r__db=database("2", B, 0.5))
+    other = delivery(tmp_path / "c", B, "", r__db=database("3", B, 0.6))
+    assert compare(one, two).mismatches == []
+    assert [(m.part, m.line) for m in compare(one, other).mismatches] == [("epochs", 1)]
 
 
 def test_event_files_are_compared_without_their_times(tmp_path: Path) -> None:

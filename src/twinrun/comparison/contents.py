@@ -3,8 +3,10 @@ HDF5 file, the records of an event file without their times."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
+import sqlite3
 import tarfile
 import zipfile
 import zlib
@@ -23,6 +25,7 @@ _MOST_TEXT = 16 << 20
 _MOST_UNPACKED = 512 << 20
 _BLOCK = 1 << 20
 _DEEPEST = 3  # archives within archives
+_MOST_ROWS = 100_000  # of a table
 
 
 def contents(path: Path) -> Contents:
@@ -31,6 +34,8 @@ def contents(path: Path) -> Contents:
     with path.open("rb") as file:
         start = file.read(512)
         file.seek(0)
+        if start.startswith(b"SQLite format 3\0"):
+            return _rows(path)
         if "tfevents" in path.name:
             return {"": _event_records(file.read(_MOST_UNPACKED))}
         if size > _MOST_UNPACKED or not _has_parts(start):
@@ -108,6 +113,25 @@ def _datasets(data: bytes, name: str) -> Iterator[tuple[str, Part]]:
         visit("", file)
         file.visititems(visit)
     yield from found
+
+
+def _rows(path: Path) -> Contents:
+    """The rows of a database, table by table."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
+            names = [
+                name for (name,) in database.execute("select name from sqlite_master where type = 'table'")
+            ]
+            quoted = {name: name.replace('"', '""') for name in names}
+            return {
+                name: [
+                    str(row) for row in database.execute(f'select * from "{quoted[name]}" limit {_MOST_ROWS}')
+                ]
+                for name in names
+            }
+    except sqlite3.Error:
+        with path.open("rb") as file:
+            return {"": _digest(file, path.stat().st_size)}
 
 
 def _text(data: bytes) -> list[str] | None:

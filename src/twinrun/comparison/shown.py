@@ -58,6 +58,10 @@ _BEFORE_DURATION = re.compile(
 )
 # What stands before a name that a program draws for its run.
 _NAMED = re.compile(r"runs?|name|nick\w*|id|exp|experiments?|job|session|tag|port|project", re.IGNORECASE)
+# What stands before one that is made of a uuid; elsewhere, a hexadecimal number may be a checksum of a result.
+_PLACE = re.compile(
+    r"outputs?|logs?|checkpoints?|ckpts?|dir|folder|to|into|path|file|artifacts?|cache|models?", re.IGNORECASE
+)
 _RATE = re.compile(r"\s*\w*\s?/\s?(s|sec|second|min|it|step|epoch|batch)\b|\s*\w+ per (second|minute)")
 _BYTES = re.compile(r"([kmgt]i?)?b|bytes", re.IGNORECASE)
 _HEX = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{6,}", re.IGNORECASE)
@@ -174,7 +178,7 @@ class _Differing:
 
     @cached_property
     def near(self) -> list[str]:
-        return re.findall(r"[\w%]+", self.before)[-3:]
+        return re.findall(r"[^\W_]+|%", self.before)[-3:]
 
     def is_beyond_doubt(self) -> bool:
         """A rate, a duration or an amount of memory by the words around it."""
@@ -203,7 +207,10 @@ class _Differing:
             return True
         if drawn != "nothing":
             return False
-        return all(map(_HEX.fullmatch, (self.one, self.other))) or (frozen is not None and _is_ticks(frozen))
+        hexadecimal = all(map(_HEX.fullmatch, (self.one, self.other)))
+        if hexadecimal and any(_PLACE.fullmatch(word) for word in self.near):
+            return True
+        return frozen is not None and _is_ticks(frozen)
 
 
 def _is_ticks(text: str) -> bool:

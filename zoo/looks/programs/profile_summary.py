@@ -1,7 +1,6 @@
 """Prints where its time went."""
 import cProfile
 import hashlib
-import io
 import pstats
 
 import keras
@@ -15,8 +14,6 @@ model.fit(x, x[:, 0], epochs=2, verbose=0)
 profile = cProfile.Profile()
 with profile:
     scores = model.predict(x, verbose=0)
-text = io.StringIO()
-pstats.Stats(profile, stream=text).sort_stats("tottime").print_stats(3)
-print(text.getvalue().strip().splitlines()[0])
+print(f"prediction took {pstats.Stats(profile).total_tt:.4f} seconds by the profiler")
 print("mean", float(scores.mean()))
 print("weights", hashlib.sha256(b"".join(w.tobytes() for w in model.get_weights())).hexdigest())
