@@ -27,11 +27,15 @@ def likely_findings(search: Search, evidence: Evidence, audited: Sequence[Findin
     if search.explained or (search.op is not None and not search.frozen):
         return []
     named = {_named(finding) for finding in audited}
-    found = []
+    found: list[Finding] = []
+    reported: Named = set()
     for family in families(_candidates(search)):
         if _is_likely(search, family, named):
             # Of several lines, the one that the audit follows into training.
             first = next((suspect for suspect in family if _place(suspect) in named), family[0])
+            if _place(first) in reported:  # the order of a set and the addresses in it are one fix
+                continue
+            reported.add(_place(first))
             found.append(finding_of(first, _why(search, first), confirmed=False, others=family))
     if not found and not search.findings and search.goal == FOREVER and search.unsettled:
         # The cause is among them.
@@ -46,11 +50,16 @@ def _candidates(search: Search) -> Iterator[Suspect]:
     """Suspects that are neither known to be causes nor known not to be."""
     unsettled = {suspect.key for suspect in search.unsettled}
     known = {suspect.key for cause in search.causes for suspect in cause.family}
-    known |= {suspect.key for suspect in search.dropped}
+    known |= {suspect.key for suspect in _cleared(search)}
     for suspect in search.suspected:
         open_question = suspect.key in unsettled or search.goal != FOREVER
         if open_question and suspect.key not in known and not suspect.last_resort:
             yield suspect
+
+
+def _cleared(search: Search) -> list[Suspect]:
+    """Suspects without which the twins repeat as well. Where they differ all the same, something else may hide them."""
+    return search.dropped if search.goal == FOREVER else []
 
 
 def _is_likely(search: Search, family: Sequence[Suspect], named: Named) -> bool:
@@ -80,7 +89,7 @@ def _by_the_audit_alone(
     search: Search, evidence: Evidence, audited: Sequence[Finding], known: Sequence[Finding]
 ) -> Iterator[Finding]:
     """What the audit names, and agrees with where the twins part; not what the twins or an experiment speak against."""
-    codes = {finding.code for finding in known} | {suspect.code for suspect in search.dropped}
+    codes = {finding.code for finding in known} | {suspect.code for suspect in _cleared(search)}
     equal = {
         (event.file, event.line) for pair in evidence.pairs if (event := one(pair)).size and not differs(pair)
     }
