@@ -28,14 +28,10 @@ def likely_findings(search: Search, evidence: Evidence, audited: Sequence[Findin
         return []
     named = {_named(finding) for finding in audited}
     found: list[Finding] = []
-    reported: Named = set()
     for family in families(_candidates(search)):
         if _is_likely(search, family, named):
             # Of several lines, the one that the audit follows into training.
             first = next((suspect for suspect in family if _place(suspect) in named), family[0])
-            if _place(first) in reported:  # the order of a set and the addresses in it are one fix
-                continue
-            reported.add(_place(first))
             found.append(finding_of(first, _why(search, first), confirmed=False, others=family))
     if not found and not search.findings and search.goal == FOREVER and search.unsettled:
         # The cause is among them.
