@@ -203,14 +203,14 @@ class _Differing:
             self.unit in _UNITS or any(_ABOUT_TIME.search(word) for word in self.near)
         ):
             return True
+        if frozen is not None and _is_ticks(frozen):  # of the frozen clock: nothing else is
+            return True
         if drawn != "anything" and any(_NAMED.fullmatch(word) for word in self.near):
             return True
         if drawn != "nothing":
             return False
         hexadecimal = all(map(_HEX.fullmatch, (self.one, self.other)))
-        if hexadecimal and any(_PLACE.fullmatch(word) for word in self.near):
-            return True
-        return frozen is not None and _is_ticks(frozen)
+        return hexadecimal and any(_PLACE.fullmatch(word) for word in self.near)
 
 
 def _is_ticks(text: str) -> bool:
