@@ -50,6 +50,8 @@ SAME_BUT_FOR_THE_RUN = [
     ("listening on 127.0.0.1:40321", "listening on 127.0.0.1:39999"),
     ("4/4 ━━━━━━━━ 0s 12ms/step - loss: 0.3", "4/4 ━━━━━━━━ 1s 17ms/step - loss: 0.3"),
     ("4/4 [=====>....] - 0s 12ms/step", "4/4 [=====>....] - 0s 13ms/step"),
+    ("4/4 - 0s - loss: 0.3 - 98ms/epoch", "4/4 - 1s - loss: 0.3 - 90ms/epoch"),
+    ("1/4 [=====>....] - ETA: 0s - loss: 0.3", "1/4 [=====>....] - ETA: 1s - loss: 0.3"),
     (" 40%|████      | 4/10 [00:01<00:02,  3.9it/s]", " 40%|████      | 4/10 [00:01<00:02,  4.9it/s]"),
     ("\x1b[1mloss 0.5\x1b[0m", "loss 0.5"),
     ("10%\r50%\rdone", "20%\r60%\rdone"),
@@ -68,6 +70,8 @@ RESULTS = [
     ("best seed 4711", "best seed 4713"),
     ("labels: cat dog", "labels: dog cat"),
     ("checksum 9f8e7d6c", "checksum 9f8e7d6d"),
+    ("crc 0x9f8e7d6c", "crc 0x9f8e7d6d"),  # no object has this address
+    ("3/5 - fold accuracy 0.91 in 3s", "3/5 - fold accuracy 0.92 in 3s"),
     ("0.5", "0.5\n0.6"),
 ]
 
@@ -101,6 +105,10 @@ NOT_ONLY_SHOWN = [
     ("size 812 bytes", "size 815 bytes", "size 812 bytes"),
     ("loss 0.5 after 3.2 s", "loss 0.6 after 3.4 s", "loss 0.5 after 1.37 s"),
     ("one two", "one two three", "one two"),
+    ("run 3 loss 0.51", "run 3 loss 0.52", "run 3 loss 0.53"),
+    ("best run 3", "best run 5", "best run 4"),
+    ("time series error 0.31", "time series error 0.33", "time series error 0.32"),
+    ("reward 12.3/step", "reward 12.9/step", "reward 12.5/step"),
     ("weights 1f0c9a3e", "weights 77ab01c2", "weights 0011aabb"),  # a checksum of what the clock reached
 ]
 

@@ -122,13 +122,16 @@ def _rows(path: Path) -> Contents:
             names = [
                 name for (name,) in database.execute("select name from sqlite_master where type = 'table'")
             ]
-            quoted = {name: name.replace('"', '""') for name in names}
-            return {
-                name: [
-                    str(row) for row in database.execute(f'select * from "{quoted[name]}" limit {_MOST_ROWS}')
+            found: Contents = {}
+            for name in names:
+                quoted = name.replace('"', '""')
+                rows = [
+                    str(row) for row in database.execute(f'select * from "{quoted}" limit {_MOST_ROWS + 1}')
                 ]
-                for name in names
-            }
+                if len(rows) > _MOST_ROWS:
+                    raise sqlite3.DataError(f"{name} is too long to be read")
+                found[name] = rows
+            return found
     except sqlite3.Error:
         with path.open("rb") as file:
             return {"": _digest(file, path.stat().st_size)}

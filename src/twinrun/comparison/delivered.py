@@ -88,6 +88,9 @@ class Compared:
 
 def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Compared:
     found = list(_texts(STDOUT, "", one.lines(), other.lines(), one.run, other.run))
+    too_long = max(each.output.stat().st_size for each in (one, other)) > _MOST_OUTPUT
+    if too_long and not filecmp.cmp(one.output, other.output, shallow=False):
+        found.append(Mismatch(STDOUT, a="differs, and is longer than what is looked at"))
     pairs = list(_paired(one, other))
     for name, second in pairs:
         if not name or not second:

@@ -46,8 +46,7 @@ _UNITS = {
     "h", "hr", "hrs", "hour", "hours", "fps", "it/s", "s/it", "msecs", "millis", "milliseconds", "microseconds",
 }  # fmt: skip
 _ABOUT_TIME = re.compile(
-    r"time|took|elapsed|duration|secs?\b|seconds|(^|_|\b)eta(\b|_|$)|wall|clock|runtime|latency|speed|throughput|"
-    r"per_sec|fps|(^|_)ms(_|$)|timestamp|\bdate",
+    r"(wall|run)?times?|took|elapsed|duration|secs?|seconds|eta|wall|clock|latency|speed|throughput|fps|ms|timestamp|date",
     re.IGNORECASE,
 )
 _ABOUT_MEMORY = re.compile(r"memory|\bmem\b|rss|\bram\b|vram|heap|peak", re.IGNORECASE)
@@ -57,12 +56,17 @@ _BEFORE_DURATION = re.compile(
     re.IGNORECASE,
 )
 # What stands before a name that a program draws for its run.
-_NAMED = re.compile(r"runs?|name|nick\w*|id|exp|experiments?|job|session|tag|port|project", re.IGNORECASE)
+_NAMES = r"runs?|name|nick\w*|id|exp|experiments?|job|session|tag|port|project"
 # What stands before one that is made of a uuid; elsewhere, a hexadecimal number may be a checksum of a result.
-_PLACE = re.compile(
-    r"outputs?|logs?|checkpoints?|ckpts?|dir|folder|to|into|path|file|artifacts?|cache|models?", re.IGNORECASE
+_PLACES = r"outputs?|logs?|checkpoints?|ckpts?|dir|folder|to|into|path|file|artifacts?|cache"
+# The parts of a name are joined: the loss in "run 3 loss 0.5" is none.
+_BEFORE_NAME = re.compile(rf"(?<![^\W_])({_NAMES})[\s:=#\-_/\"']*([\w.<>]+[\-_./])*$", re.IGNORECASE)
+_BEFORE_PLACE = re.compile(
+    rf"(?<![^\W_])({_NAMES}|{_PLACES})[\s:=#\-_/\"']*([\w.<>]+[\-_./])*$", re.IGNORECASE
 )
-_RATE = re.compile(r"\s*\w*\s?/\s?(s|sec|second|min|it|step|epoch|batch)\b|\s*\w+ per (second|minute)")
+_RATE = re.compile(
+    r"\s*\w*\s?/\s?(s|sec|second|min)\b|\s*(s|ms|us|µs)/(it|step|epoch|batch)\b|\s*\w+ per (second|minute)"
+)
 _BYTES = re.compile(r"([kmgt]i?)?b|bytes", re.IGNORECASE)
 _HEX = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{6,}", re.IGNORECASE)
 _FROZEN_NAME = re.compile(r"frozen_[0-9a-f]{8}")  # as the frozen source of names makes them
@@ -78,7 +82,7 @@ class Run:
 
     def hide(self, line: str) -> str:
         """The line with what is known to show this very run replaced."""
-        line = _ADDRESS.sub("<address>", line)
+        line = _ADDRESS.sub(lambda found: "<address>" if int(found[0], 16) in _USER_SPACE else found[0], line)
         line = _UUID.sub("<uuid>", line)
         line = _PORT.sub(r"\1:<port>", line)
         line = _TIME_OF_DAY.sub(self._time_of_day, line)
@@ -196,21 +200,25 @@ class _Differing:
     def may_be_process(self) -> bool:
         return all(word.isdigit() and 1 < int(word) < NO_PROCESS for word in (self.one, self.other))
 
+    def is_count(self) -> bool:
+        """Small whole numbers: "best run 3" is a choice, and no name."""
+        return all(word.isdigit() and len(word) < 4 for word in (self.one, self.other))
+
     def looks_shown(self, frozen: str | None, drawn: Drawn) -> bool:
         if frozen is not None and (frozen in ("<time>", "<process>") or _FROZEN_NAME.search(frozen)):
             return True
         if self.unit is not None and (
-            self.unit in _UNITS or any(_ABOUT_TIME.search(word) for word in self.near)
+            self.unit in _UNITS or any(_ABOUT_TIME.fullmatch(word) for word in self.near[-2:])
         ):
             return True
         if frozen is not None and _is_ticks(frozen):  # of the frozen clock: nothing else is
             return True
-        if drawn != "anything" and any(_NAMED.fullmatch(word) for word in self.near):
+        if drawn != "anything" and not self.is_count() and _BEFORE_NAME.search(self.before):
             return True
         if drawn != "nothing":
             return False
         hexadecimal = all(map(_HEX.fullmatch, (self.one, self.other)))
-        return hexadecimal and any(_PLACE.fullmatch(word) for word in self.near)
+        return hexadecimal and _BEFORE_PLACE.search(self.before) is not None
 
 
 def _is_ticks(text: str) -> bool:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
 
 # `4/4 ━━━━ 0s 12ms/step - loss: 0.3`, `4/4 [====] - 0s 12ms/step`, `4/4 - 0s - 12ms/step`
-_PROGRESS = re.compile(r"\s*\d+/(\d+|Unknown)\s+(\S*[━=>.]\S*|-)\s.*\d(s|ms|us)\b")
+_PROGRESS = re.compile(
+    r"\s*\d+/(\d+|Unknown)\s+(?:\[?[━=>.]{5,}\]?\s+(?:-\s+)?|-\s+)(?:ETA:\s*)?(?:\d[\d:]*(?:s|ms|us)\b|\d+:\d\d)"
+)
 SHUFFLERS = ("split_dataset", "dataset_from_directory", "dataset_from_array")
 
 
