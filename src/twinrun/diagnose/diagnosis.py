@@ -12,7 +12,7 @@ from twinrun.diagnose.experiments import FOREVER, MARGIN, Laboratory, Trial, com
 from twinrun.diagnose.likely import likely_findings
 from twinrun.diagnose.search import Search
 from twinrun.diagnose.suspects import may_race, suspects
-from twinrun.diagnose.variations import blame_variations
+from twinrun.diagnose.variations import Varied
 from twinrun.findings.finding import Finding
 from twinrun.launch.check import observe_check
 from twinrun.launch.folders import new_folder
@@ -25,6 +25,7 @@ from twinrun.source_audit.program_files import find_script
 from twinrun.source_audit.program_source import ProgramSource
 
 BUDGET = 120.0
+_ONLY_TOGETHER = "none of the variations alone makes the twins differ; together they do"
 
 
 def check_and_diagnose(
@@ -124,11 +125,13 @@ def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
 def _diagnose(
     lab: Laboratory, result: CheckResult, evidence: Evidence, before: Diagnosis, saved_as: str | None
 ) -> CheckResult:
-    if lab.options.variations:
-        blamed = blame_variations(lab, lab.options.variations, evidence)
+    varied = lab.options.variations
+    if varied:
+        blamed = Varied(lab).blame(varied, evidence)
         if blamed is not None:
-            return _concluded(result, lab, *blamed, before)
-        # They differ with nothing varied as well: the variation is not to blame, and not needed from here on.
+            notes = [] if blamed else [_ONLY_TOGETHER]
+            return _concluded(result, lab, blamed, notes, before)
+        # They differ with nothing varied as well. Whether the variation matters too is asked when they repeat.
         plain = without(Vary, lab.options.interventions)
         lab.options = replace(lab.options, interventions=plain)
         evidence = lab.trials[-1].evidence or evidence
@@ -139,9 +142,14 @@ def _diagnose(
         return saved or suspects(seen)
 
     search = Search(lab, known_or_found, before.may_race, op=before.op)
-    search.explain(evidence)
+    search.find(evidence)
+    hidden: list[Finding] = []
+    if varied and search.goal == FOREVER:
+        beside = Varied(lab, tuple(search.frozen), search.times)
+        hidden = beside.blame(varied, evidence) or []
+    search.confirm()
     audited = evidence.code.audited() if not search.explained else ()
-    findings = [*search.findings, *likely_findings(search, evidence, audited)]
+    findings = [*search.findings, *hidden, *likely_findings(search, evidence, audited)]
     if lab.untried:
         hint = _to_go_on(saved_as)
         findings = [

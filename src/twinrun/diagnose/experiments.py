@@ -15,14 +15,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
 from pathlib import Path
-from typing import Any
 
 from twinrun.comparison.judge import Judge
 from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotCopy
 from twinrun.launch.check import observe_check
 from twinrun.launch.options import CheckOptions, Screen
-from twinrun.protocol import Evidence, Freeze, Interventions, Suspect, Vary
+from twinrun.protocol import Evidence, Interventions, Suspect, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import as_options, without
 from twinrun.protocol.spec import Tracing
@@ -147,9 +146,7 @@ class Laboratory:
         """The twins with these suspects frozen. None when it could not be tried."""
         suspects = list(suspects)
         what = what or " and ".join(dict.fromkeys(suspect.experiment for suspect in suspects))
-        sequential = self.options.sequential or any(suspect.sequential for suspect in suspects)
-        changes = {"sequential": sequential, "tracing": tracing}
-        return self._run(what, self._with(suspects), screen or self.screen, **changes)
+        return self._run(what, self.options.interventions, suspects, screen or self.screen, tracing)
 
     def freeze_side_by_side(self, wanted: Sequence[tuple[list[Suspect], str]]) -> None:
         """Several experiments at a time, as many as the machine has room for."""
@@ -166,19 +163,16 @@ class Laboratory:
 
     def frozen(self, suspects: Iterable[Suspect]) -> frozenset[str]:
         """The interventions of the experiment with these suspects frozen."""
-        return _texts(self._with(suspects))
-
-    def _with(self, suspects: Iterable[Suspect]) -> Interventions:
-        freezes = dict.fromkeys(freeze for suspect in suspects for freeze in suspect.freeze)
-        return (*self.options.interventions, *freezes)
+        return _texts(_frozen_too(self.options.interventions, suspects))
 
     def vary(
-        self, names: Iterable[str], what: str, *, freeze: Iterable[Freeze] = (), tracing: Tracing = ""
-    ) -> Trial | None:
-        """The twins with these variations and no others."""
-        plain = without(Vary, self.options.interventions)
-        wanted = (*plain, *(Vary(name) for name in names), *freeze)
-        return self.known(_texts(wanted), tracing) or self._run(what, wanted, self.screen, tracing=tracing)
+        self, names: Iterable[str], what: str, *, frozen: Sequence[Suspect] = (), tracing: Tracing = "",
+        again: bool = False,
+    ) -> Trial | None:  # fmt: skip
+        """The twins with these variations and no others; `again`, though it was done before."""
+        varied = (*without(Vary, self.options.interventions), *(Vary(name) for name in names))
+        known = None if again else self.known(_texts(_frozen_too(varied, frozen)), tracing)
+        return known or self._run(what, varied, frozen, self.screen, tracing)
 
     def known(self, interventions: frozenset[str], tracing: Tracing = "") -> Trial | None:
         """The experiment with exactly these, where it was done."""
@@ -194,18 +188,28 @@ class Laboratory:
     def left(self) -> float:
         return self.budget - (time.monotonic() - self.started)
 
-    def _run(self, what: str, interventions: Interventions, screen: Screen, **changes: Any) -> Trial | None:
+    def _run(
+        self,
+        what: str,
+        interventions: Interventions,
+        frozen: Sequence[Suspect],
+        screen: Screen,
+        tracing: Tracing,
+    ) -> Trial | None:
         if self.spent:
             self.untried.append(what)
             return None
         screen.say(f"trying: {what}")
-        if not self.whole:
-            changes["steps"] = min(self.steps, self.options.steps or self.steps)
+        interventions = _frozen_too(interventions, frozen)
+        sequential = self.options.sequential or any(suspect.sequential for suspect in frozen)
+        steps = self.options.steps if self.whole else min(self.steps, self.options.steps or self.steps)
         place = self.folder / f"{next(self._numbers):02d}"
         # What is frozen may keep the program waiting for ever: that must not cost all the time there is.
         patience = min(max(20.0, self.left), 30.0 + 4 * max(self.usual, self.longest))
-        changes |= {"interventions": interventions, "folder": str(place), "timeout": patience}
-        options = replace(self.options, **changes)
+        options = replace(
+            self.options, interventions=interventions, sequential=sequential, tracing=tracing, steps=steps,
+            folder=str(place), timeout=patience,
+        )  # fmt: skip
         started = time.monotonic()
         try:
             observed = observe_check(options, screen)
@@ -219,9 +223,7 @@ class Laboratory:
             self.longest = max(self.longest, seconds)
         evidence = observed.evidence(self.code)
         texts = _texts(interventions)
-        trial = Trial(
-            what, observed.result, seconds, evidence, command(options), texts, changes.get("tracing", "")
-        )
+        trial = Trial(what, observed.result, seconds, evidence, command(options), texts, tracing)
         self.trials.append(trial)
         return trial
 
@@ -234,6 +236,10 @@ def pairs_at_once() -> int:
     largest = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     by_memory = psutil.virtual_memory().available // (2 * largest) if largest else cores
     return max(1, min(cores // 2, int(by_memory)))
+
+
+def _frozen_too(interventions: Interventions, suspects: Iterable[Suspect]) -> Interventions:
+    return (*interventions, *dict.fromkeys(freeze for suspect in suspects for freeze in suspect.freeze))
 
 
 def _texts(interventions: Interventions) -> frozenset[str]:

@@ -49,6 +49,11 @@ class Search:
     _attempted: set[frozenset[str]] = field(default_factory=set)
 
     def explain(self, evidence: Evidence) -> None:
+        self.find(evidence)
+        self.confirm()
+
+    def find(self, evidence: Evidence) -> None:
+        """The causes, as far as one experiment for each shows them."""
         self.goal = evidence.early
         self._check = _as_trial(evidence, self.lab.frozen([]))
         self._suspect(evidence)
@@ -59,7 +64,10 @@ class Search:
             if self.goal != FOREVER:
                 self._blame_op(evidence)
             self._leave_out_what_is_not_needed()
-            self._confirm()
+
+    def confirm(self) -> None:
+        """Report what was found, each cause with the experiments that show it to be one."""
+        self._confirm()
         if self.op is not None:
             self.findings.append(self.op)
 
@@ -170,7 +178,7 @@ class Search:
             return False
         held = sum(trial.reach >= self.goal and trial.interventions <= wanted for trial in judged)
         # A race may hold by luck: what is likely is not dropped for that.
-        times = _RACES if self.may_race and left_out[0].likelihood >= LIKELY else 1
+        times = self.times if left_out[0].likelihood >= LIKELY else 1
         while held < times:
             trial = self.lab.freeze(rest, what=_without(left_out))
             if trial is None or trial.reach < self.goal:
@@ -252,9 +260,14 @@ class Search:
     def _where(self, cause: Cause) -> Reach:
         return min((trial.reach for trial in self._runs_without(cause)), default=self.goal)
 
+    @property
+    def times(self) -> int:
+        """Runs that must agree before anything is called shown."""
+        return _RACES if self.may_race else 1
+
     def _times(self, cause: Cause) -> int:
         if self.may_race:
-            return _RACES
+            return self.times
         return 1 if _before_any_op(self._where(cause)) else _COMPUTED
 
     # experiments that are known

@@ -10,11 +10,12 @@ import site
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 _scandir = os.scandir  # before a source replaces it
 own = threading.local()  # `looking`: files listed and opened now are Twinrun's concern, not the program's
@@ -171,6 +172,12 @@ def direct_caller() -> Caller | None:
     if is_users(file):
         return Caller(file, frame.f_lineno, frame.f_code.co_name)
     return caller(3) if conventions.is_generated(file) else None
+
+
+def user_line(trace: Iterable[Any]) -> tuple[str | None, int | None]:
+    """The innermost line of the user's, in a trace that starts with the outermost."""
+    users = [frame for frame in trace if is_users(frame.filename)]
+    return (users[-1].filename, users[-1].lineno) if users else (None, None)
 
 
 # Functions around the one that a user knows by name.

@@ -11,7 +11,7 @@ from typing import Any
 
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
-from twinrun.twin.callers import is_users
+from twinrun.twin.callers import user_line
 
 _MENTIONS_IT = re.compile(r"determinis[mt]", re.IGNORECASE)
 _NEEDS_A_SEED = re.compile(r"random ops (must have|require) a seed", re.IGNORECASE)
@@ -63,13 +63,7 @@ def _locate(problem: BaseException, message: str) -> Place:
     if made is not None and made[2] is not None:
         return made
     op = eager[1] if eager else node[1].rpartition("/")[2] if node else None
-    return op, None, *_user_line(extract_tb(problem.__traceback__))
-
-
-def _user_line(trace: Any) -> tuple[str | None, int | None]:
-    """The innermost line of the user's, in a trace that starts with the outermost."""
-    users = [frame for frame in trace if is_users(frame.filename)]
-    return (users[-1].filename, users[-1].lineno) if users else (None, None)
+    return op, None, *user_line(extract_tb(problem.__traceback__))
 
 
 def _node_place(name: str) -> Place | None:
@@ -80,7 +74,7 @@ def _node_place(name: str) -> Place | None:
         operation = _operation(graph, name)
         if operation is not None:
             made = _forward(graph, name) or operation
-            return operation.type, _layer_of(made.name), *_user_line(made.traceback)
+            return operation.type, _layer_of(made.name), *user_line(made.traceback)
     return None
 
 

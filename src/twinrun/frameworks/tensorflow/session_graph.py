@@ -10,11 +10,11 @@ from typing import Any
 
 from tensorflow.python.framework import dtypes, ops
 
-# Ops that change a variable, which is their first input. Those in _PLAIN may also be what initialises it.
-_CHANGES = re.compile(r"(Resource)?(Sparse)?(Apply|Scatter|StridedSliceAssign)|Assign")
+from twinrun.frameworks.tensorflow.session_clash import CHANGES, VARIABLE, Clash, find_clash
+
+# Of the ops that change a variable, those that may also be what initialises it.
 _PLAIN = ("Assign", "AssignVariableOp")
 _DRAWS = re.compile(r"IteratorGetNext(Sync)?$|Queue(Dequeue|DequeueMany|DequeueUpTo)(V2)?$")
-_VARIABLE = re.compile(r"VarHandleOp$|Variable(V2)?$")
 _OPAQUE = (dtypes.variant, dtypes.resource)
 
 
@@ -25,6 +25,7 @@ class Plan:
     updates: tuple[str, ...]  # the ops that train; without any, the run is no step
     drawn: tuple[Any, ...]  # tensors of the elements that it draws itself
     evaluates: bool = False  # it updates nothing, and fetches what depends on variables
+    clash: Clash | None = None  # of two of its ops, over a variable
 
 
 @dataclass
@@ -48,20 +49,8 @@ def plan_of(graph: Any, asked: list[Any], fed: list[Any]) -> Plan:
 
 
 def _plan(graph: Any, known: Knowledge, asked: list[Any], fed: set[str]) -> Plan:
-    seen: dict[str, Any] = {}
-    cut = False
-    left = [getattr(one, "op", one) for one in asked if one.name not in fed]
-    while left:
-        op = left.pop()
-        if op.name in seen or op.name in known.harmless:
-            continue
-        seen[op.name] = op
-        for tensor in op.inputs:
-            if tensor.name not in fed:
-                left.append(tensor.op)
-            else:
-                cut = cut or bool(len(tensor.op.inputs))
-        left += op.control_inputs
+    seen = _ops_run(asked, fed, known.harmless)
+    cut = any(tensor.name in fed and len(tensor.op.inputs) for op in seen.values() for tensor in op.inputs)
     untrained = _untrained(graph)
     updates = sorted(op.name for op in seen.values() if _updates(graph, op, untrained))
     draws = [op for op in seen.values() if _DRAWS.match(op.type) and op._get_control_flow_context() is None]
@@ -73,7 +62,21 @@ def _plan(graph: Any, known: Knowledge, asked: list[Any], fed: set[str]) -> Plan
         for tensor in op.outputs
         if tensor.dtype not in _OPAQUE and tensor.name not in fed
     ]
-    return Plan(tuple(updates), tuple(drawn), not updates and _evaluates(asked, fed))
+    clash = find_clash(_ops_run(asked, fed), fed) if updates else None
+    return Plan(tuple(updates), tuple(drawn), not updates and _evaluates(asked, fed), clash)
+
+
+def _ops_run(asked: list[Any], fed: set[str], apart_from: Collection[str] = ()) -> dict[str, Any]:
+    """The ops that a run executes, by name."""
+    found: dict[str, Any] = {}
+    left = [getattr(one, "op", one) for one in asked if one.name not in fed]
+    while left:
+        op = left.pop()
+        if op.name not in found and op.name not in apart_from:
+            found[op.name] = op
+            left += [tensor.op for tensor in op.inputs if tensor.name not in fed]
+            left += op.control_inputs
+    return found
 
 
 def _evaluates(asked: list[Any], fed: set[str]) -> bool:
@@ -83,7 +86,7 @@ def _evaluates(asked: list[Any], fed: set[str]) -> bool:
         op = left.pop()
         if op.name not in seen:
             seen.add(op.name)
-            if _VARIABLE.match(op.type):
+            if VARIABLE.match(op.type):
                 return True
             left += [tensor.op for tensor in op.inputs if tensor.name not in fed]
     return False
@@ -100,7 +103,7 @@ def _updates(graph: Any, op: Any, untrained: Collection[str]) -> bool:
     (the initial one, one restored, one copied from another network) is no update, nor is counting."""
     if not len(op.inputs):
         return False
-    if not _CHANGES.match(op.type):
+    if not CHANGES.match(op.type):
         return any(_trains(graph, name, set()) for name in _functions(op.node_def))
     first = op.inputs[0]
     if first.dtype != dtypes.resource and not first.dtype._is_ref_dtype:
@@ -141,7 +144,7 @@ def _trains(graph: Any, name: str, seen: set[str]) -> bool:
         return False
     seen.add(name)
     nodes = function.cached_definition.node_def
-    changes = {node.op for node in nodes if _CHANGES.match(node.op)}
+    changes = {node.op for node in nodes if CHANGES.match(node.op)}
     if any(one.startswith(("Resource", "Assign")) and one not in _PLAIN for one in changes):
         return True
     if changes & set(_PLAIN) and any(node.op == "ReadVariableOp" for node in nodes):

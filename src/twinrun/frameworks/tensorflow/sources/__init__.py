@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from twinrun.frameworks.tensorflow.sources.kernels import Kernels
 from twinrun.frameworks.tensorflow.sources.parallel_map import ParallelMap
+from twinrun.frameworks.tensorflow.sources.session_order import SessionOrder
 from twinrun.frameworks.tensorflow.sources.shuffle import Shuffle
 from twinrun.frameworks.tensorflow.sources.tf_files import TfFiles
 from twinrun.frameworks.tensorflow.sources.tf_random import TfRandom
 from twinrun.frameworks.tensorflow.sources.timestamp import Timestamp
 
 # In the order in which controls are applied and suspects of equal rank are tried.
-SOURCES = (TfRandom(), Shuffle(), Kernels(), ParallelMap(), TfFiles(), Timestamp())
+SOURCES = (TfRandom(), Shuffle(), Kernels(), ParallelMap(), TfFiles(), Timestamp(), SessionOrder())
