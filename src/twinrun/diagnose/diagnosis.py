@@ -125,13 +125,14 @@ def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
 def _diagnose(
     lab: Laboratory, result: CheckResult, evidence: Evidence, before: Diagnosis, saved_as: str | None
 ) -> CheckResult:
-    varied = lab.options.variations
-    if varied:
-        blamed = Varied(lab).blame(varied, evidence)
-        if blamed is not None:
-            notes = [] if blamed else [_ONLY_TOGETHER]
-            return _concluded(result, lab, blamed, notes, before)
-        # They differ with nothing varied as well. Whether the variation matters too is asked when they repeat.
+    names = lab.options.variations
+    if names:
+        varied = Varied(lab)
+        guilty = varied.that_differ(names)
+        if guilty is not None:
+            notes = [] if guilty else [_ONLY_TOGETHER]
+            return _concluded(result, lab, varied.findings(guilty, evidence), notes, before)
+        # They differ with nothing varied as well. Whether the variation matters too is asked once they repeat.
         plain = without(Vary, lab.options.interventions)
         lab.options = replace(lab.options, interventions=plain)
         evidence = lab.trials[-1].evidence or evidence
@@ -142,12 +143,12 @@ def _diagnose(
         return saved or suspects(seen)
 
     search = Search(lab, known_or_found, before.may_race, op=before.op)
-    search.find(evidence)
-    hidden: list[Finding] = []
-    if varied and search.goal == FOREVER:
-        beside = Varied(lab, tuple(search.frozen), search.times)
-        hidden = beside.blame(varied, evidence) or []
+    search.freeze_everything(evidence)
+    varied = Varied(lab, tuple(search.frozen))
+    guilty = varied.that_differ(names) if names and search.goal == FOREVER else None
+    search.leave_out()
     search.confirm()
+    hidden = varied.findings(guilty or {}, evidence, search.times)
     audited = evidence.code.audited() if not search.explained else ()
     findings = [*search.findings, *hidden, *likely_findings(search, evidence, audited)]
     if lab.untried:

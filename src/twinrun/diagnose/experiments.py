@@ -54,6 +54,10 @@ class Trial:
         return self.result.verdict == REPEATS
 
     @property
+    def varied(self) -> bool:
+        return any(text.startswith("--vary ") for text in self.interventions)
+
+    @property
     def steps(self) -> int:
         return self.result.steps_compared
 

@@ -49,11 +49,12 @@ class Search:
     _attempted: set[frozenset[str]] = field(default_factory=set)
 
     def explain(self, evidence: Evidence) -> None:
-        self.find(evidence)
+        self.freeze_everything(evidence)
+        self.leave_out()
         self.confirm()
 
-    def find(self, evidence: Evidence) -> None:
-        """The causes, as far as one experiment for each shows them."""
+    def freeze_everything(self, evidence: Evidence) -> None:
+        """All that is suspected; where that does not help, an op may be to blame."""
         self.goal = evidence.early
         self._check = _as_trial(evidence, self.lab.frozen([]))
         self._suspect(evidence)
@@ -63,7 +64,6 @@ class Search:
             evidence = self._freeze_everything(evidence)
             if self.goal != FOREVER:
                 self._blame_op(evidence)
-            self._leave_out_what_is_not_needed()
 
     def confirm(self) -> None:
         """Report what was found, each cause with the experiments that show it to be one."""
@@ -126,7 +126,7 @@ class Search:
 
     # what of it is needed
 
-    def _leave_out_what_is_not_needed(self) -> None:
+    def leave_out(self) -> None:
         """The unlikely all at once, then one family after the other, the least likely first: of two that explain the
         same difference, the likelier is left."""
         groups = sorted(families(self.frozen), key=lambda family: family[0].likelihood)
@@ -273,9 +273,10 @@ class Search:
     # experiments that are known
 
     def _judged(self) -> Iterator[Trial]:
-        """The check itself among them: an experiment with nothing frozen."""
+        """The check itself among them: an experiment with nothing frozen. With something varied, the twins may differ for
+        that alone."""
         known = [self._check, *self.lab.trials]
-        return (trial for trial in known if trial.judged and not trial.tracing)
+        return (trial for trial in known if trial.judged and not trial.tracing and not trial.varied)
 
     def _was_judged(self, suspects: Iterable[Suspect]) -> bool:
         trial = self.lab.known(self.lab.frozen(suspects))

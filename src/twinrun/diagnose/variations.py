@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,38 +16,46 @@ from twinrun.protocol.registry import variations
 _MOST_LINES = 4  # that are tried one by one
 
 
-@dataclass(frozen=True)
+@dataclass
 class Varied:
     """Experiments with something varied, and with the causes that are known already frozen."""
 
     lab: Laboratory
     frozen: tuple[Suspect, ...] = ()
-    times: int = 1  # runs that must differ
+    proved: bool = False  # every experiment that was needed was done
 
-    def blame(self, names: tuple[str, ...], evidence: Evidence) -> list[Finding] | None:
-        """None when the twins differ with nothing varied as well."""
+    def that_differ(self, names: tuple[str, ...]) -> dict[str, Trial | None] | None:
+        """Of these variations, those with which the twins differ, each with its experiment: None where the check itself
+        was that, or where there was no time for one. None in place of all when they differ with nothing varied too."""
         plain = self._vary((), "nothing varied")
         if plain is not None and not plain.repeats:
             return None
-        return [each for name in names for each in self._blame(name, len(names) == 1, plain, evidence)]
+        self.proved = plain is not None
+        if len(names) == 1 and not self.frozen:
+            return {names[0]: None}
+        trials = {name: self._vary((name,), f"only {name} varied") for name in names}
+        self.proved = self.proved and None not in trials.values()
+        if self.frozen:  # then nothing else speaks for a variation
+            return {
+                name: trial for name, trial in trials.items() if trial and trial.judged and not trial.repeats
+            }
+        return {name: trial for name, trial in trials.items() if trial is None or not trial.repeats}
 
-    def _blame(self, name: str, only_one: bool, plain: Trial | None, evidence: Evidence) -> Iterator[Finding]:
-        if only_one and not self.frozen:
-            trial = None  # the check itself was this experiment
-        else:
-            trial = self._vary((name,), f"only {name} varied")
-            if self.frozen and (trial is None or not trial.judged):
-                return  # then nothing speaks for it
-        if trial is not None and trial.repeats:
-            return
-        proved = plain is not None and (trial is not None or only_one) and self._differs_again(name)
+    def findings(
+        self, guilty: Mapping[str, Trial | None], evidence: Evidence, times: int = 1
+    ) -> list[Finding]:
+        """`times`: runs that must differ before a variation is called guilty."""
         others = ", and the other causes frozen," if self.frozen else ""
-        proof = f"with only {name} varied{others} the twins differ, with nothing varied they repeat"
-        yield finding_of(self._suspect(name, trial, evidence), proof, confirmed=proved)
+        found = []
+        for name, trial in guilty.items():
+            suspect = self._suspect(name, trial, evidence)
+            proof = f"with only {name} varied{others} the twins differ, with nothing varied they repeat"
+            confirmed = self.proved and self._differs_again(name, times - 1)
+            found.append(finding_of(suspect, proof, confirmed=confirmed))
+        return found
 
-    def _differs_again(self, name: str) -> bool:
-        """Whether what was seen once is seen as often as it takes to rule out luck."""
-        for _ in range(self.times - 1):
+    def _differs_again(self, name: str, times: int) -> bool:
+        for _ in range(times):
             trial = self._vary((name,), f"once more, only {name} varied", again=True)
             if trial is None or not trial.judged or trial.repeats:
                 return False

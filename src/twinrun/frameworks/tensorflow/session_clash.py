@@ -78,7 +78,7 @@ def _variable(tensor: Any) -> str | None:
 
 
 def _refers(tensor: Any) -> bool:
-    return tensor.dtype.base_dtype.name == "resource" or tensor.dtype._is_ref_dtype
+    return bool(tensor.dtype.base_dtype.name == "resource" or tensor.dtype._is_ref_dtype)
 
 
 def _changes(op: Any) -> bool:
