@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from manifest import Program, lay_out, without
+from running import ran
 
 PLAIN_RUNS = 3
 ALLOWED_TO_FAIL = 1
@@ -41,15 +42,7 @@ def plain_runs(program: Program, folder: Path, env: dict[str, str], limit: float
     """Run the program as it lies in the folder; whether all runs printed the same, and what went wrong."""
     printed = []
     for _ in range(PLAIN_RUNS):
-        done = subprocess.run(
-            [sys.executable, *program.run],
-            cwd=folder,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=limit,
-            check=False,
-        )
+        done = ran([sys.executable, *program.run], folder, env, limit)
         if done.returncode != 0:
             return (
                 False,
@@ -70,14 +63,11 @@ def try_fix(twinrun: str, program: Program, env: dict[str, str], extra: list[str
         began = time.monotonic()
         proved, repeats, patch = False, False, ""
         try:
-            done = subprocess.run(
+            done = ran(
                 [*words, *program.options, *extra, *program.run],
-                cwd=lay_out(program, base / "asked"),
-                env=env | {"TWINRUN_HOME": str(base / "recordings")},
-                capture_output=True,
-                text=True,
-                timeout=limit,
-                check=False,
+                lay_out(program, base / "asked"),
+                env | {"TWINRUN_HOME": str(base / "recordings")},
+                limit,
             )
             seconds = time.monotonic() - began
             patch, proved = done.stdout, done.returncode == 0

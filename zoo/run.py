@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from fixes import FixResult, fixes_must_hold, fixes_table, try_fix
 from manifest import HELDOUT, OPEN, SUITES, Program, lay_out, libraries_for, load
+from running import ran
 from scoring import EXIT_OF, Score, count_by_family, judge, must_hold, totals
 from suites import Answer, judge_suite, suites_must_hold, table
 
@@ -66,15 +67,7 @@ def check(
         folder = lay_out(program, Path(scratch).resolve() / "program")
         began = time.monotonic()
         try:
-            done = subprocess.run(
-                command(twinrun, program, extra),
-                cwd=folder,
-                env=env,
-                capture_output=True,
-                text=True,
-                timeout=limit,
-                check=False,
-            )
+            done = ran(command(twinrun, program, extra), folder, env, limit)
         except subprocess.TimeoutExpired:
             return judged(program, folder, None, f"no answer within {limit:.0f} s", limit)
         seconds = time.monotonic() - began

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "ChildResult", "Conditions",
-    "Delivered", "Diagnosis", "Experiment", "Growth", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict",
+    "Delivered", "Diagnosis", "Experiment", "Growth", "Judged", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict",
     "read_findings",
 ]  # fmt: skip
 
@@ -117,11 +117,37 @@ class ChildResult(Struct, frozen=True):
     reason: str | None = None
 
 
-class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
+class Judged(Struct, frozen=True):
+    """What every verb that judges a program answers."""
+
     program: str
     verdict: Verdict
     reason: str | None = None
     reason_kind: ReasonKind | None = None
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT[self.verdict]
+
+    @property
+    def label(self) -> str:
+        """The verdict with the kind of its reason: `undecided[timeout]`."""
+        return f"{self.verdict}[{self.reason_kind}]" if self.reason_kind else self.verdict
+
+    @classmethod
+    def of(cls, program: str, verdict: Verdict, reason: Reason | None = None, **known: Any) -> Self:
+        message, kind = (reason.message, reason.kind) if reason is not None else (None, None)
+        return cls(program, verdict, message, kind, **known)
+
+    def replace(self, **changes: Any) -> Self:
+        return msgspec.structs.replace(self, **changes)
+
+    def as_json(self) -> dict[str, Any]:
+        document: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return document
+
+
+class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
     contract: str = "bitwise"
     runs: int = 2
     steps_compared: int = 0
@@ -143,22 +169,6 @@ class CheckResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     notes: tuple[str, ...] = ()
     output_tail: str | None = None
     delivered: Delivered | None = None  # None: not compared
-
-    @property
-    def exit_code(self) -> int:
-        return EXIT[self.verdict]
-
-    @property
-    def label(self) -> str:
-        """The verdict with the kind of its reason: `undecided[timeout]`."""
-        return f"{self.verdict}[{self.reason_kind}]" if self.reason_kind else self.verdict
-
-    def replace(self, **changes: Any) -> Self:
-        return msgspec.structs.replace(self, **changes)
-
-    def as_json(self) -> dict[str, Any]:
-        document: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
-        return document
 
     @classmethod
     def from_json(cls, document: Any, where: str | None = None) -> CheckResult:

@@ -39,6 +39,13 @@ def store(tmp_path: Path) -> Iterator[ViewStore]:
         yield store
 
 
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    folder = tmp_path / "else, and: more"
+    folder.mkdir()
+    return folder
+
+
 def views(store: ViewStore, how: str, program: Program, patched: Mapping[str, str] | None = None) -> Views:
     found = store.views(program, patched or {}, ways=(how, "shared"))  # type: ignore[arg-type]
     if how == "overlay" and found.how != "overlay":
@@ -122,27 +129,23 @@ def test_a_twin_may_start_from_what_another_left(how: str, home: Path, store: Vi
 
 @pytest.mark.parametrize("how", WAYS)
 def test_a_program_elsewhere_has_a_view_of_its_own_folder_too(
-    how: str, home: Path, tmp_path: Path, store: ViewStore
+    how: str, home: Path, elsewhere: Path, store: ViewStore
 ) -> None:
-    code = tmp_path / "code, and: more"
-    code.mkdir()
     text = "import pathlib\npathlib.Path('here').touch()\npathlib.Path(__file__).with_name('there').touch()"
-    program = Program(os.path.relpath(write(code, text), home))
+    program = Program(os.path.relpath(write(elsewhere, text), home))
     made = views(store, how, program)
     run(made, "A", program)
-    assert sorted(made.changes("A")) == [str(code / "there"), str(home / "here")]
-    assert sorted(state(code)) == ["train.py"]
+    assert sorted(made.changes("A")) == [str(elsewhere / "there"), str(home / "here")]
+    assert sorted(state(elsewhere)) == ["train.py"]
 
 
 @pytest.mark.parametrize("how", WAYS)
 def test_patched_text_is_what_a_program_and_its_modules_are_run_from(
-    how: str, home: Path, tmp_path: Path, store: ViewStore
+    how: str, home: Path, elsewhere: Path, store: ViewStore
 ) -> None:
-    library = tmp_path / "library"
-    library.mkdir()
-    far = write(library, "VALUE = 1", "far.py")
+    far = write(elsewhere, "VALUE = 1", "far.py")
     near = write(home / "data", "VALUE = 1", "near.py")
-    script = write(home, f"import sys\nsys.path += ['data', {str(library)!r}]\nimport far, near\nprint(0)")
+    script = write(home, f"import sys\nsys.path += ['data', {str(elsewhere)!r}]\nimport far, near\nprint(0)")
     program = Program(str(script))
     end = "print(far.VALUE, near.VALUE, __file__)"
     patched = {
@@ -159,7 +162,7 @@ def test_patched_text_is_what_a_program_and_its_modules_are_run_from(
     assert words[:2] == (["3", "2"] if how == "overlay" else ["1", "2"])
     assert made.changes("A") == {}
     assert near.read_text() == far.read_text() == "VALUE = 1"
-    assert not list(library.rglob("*.pyc")) or how == "copy"
+    assert not list(elsewhere.rglob("*.pyc")) or how == "copy"
 
 
 def test_paths_and_process_stay_the_same_in_an_overlay(home: Path, store: ViewStore) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from twinrun.findings.finding import Finding
-from twinrun.result import EXIT, ReasonKind, Verdict
+from twinrun.result import Judged
 
 SCHEMA: Final = "twinrun/fix/1"
 
@@ -33,13 +32,9 @@ class Proof(Struct, frozen=True):
     output: str | None = None  # what of the program's output was compared, where it was
 
 
-class FixResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
+class FixResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
     """`verdict` is that of the program with the patch. `arguments` are words that its command line needs beside it."""
 
-    program: str
-    verdict: Verdict
-    reason: str | None = None
-    reason_kind: ReasonKind | None = None
     diff: str = ""
     changes: tuple[Change, ...] = ()
     arguments: tuple[str, ...] = ()
@@ -52,17 +47,6 @@ class FixResult(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     written: bool = False
 
     @property
-    def exit_code(self) -> int:
-        return EXIT[self.verdict]
-
-    @property
     def unchanged(self) -> bool:
         """Whether the program is as it was: nothing to change, or nothing that would help."""
         return not self.changes and not self.arguments
-
-    def replace(self, **changes: Any) -> FixResult:
-        return msgspec.structs.replace(self, **changes)
-
-    def as_json(self) -> dict[str, Any]:
-        document: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
-        return document

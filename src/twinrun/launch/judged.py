@@ -8,11 +8,10 @@ from twinrun.result import REPEATS, CheckResult, Reason, Verdict
 
 def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) -> CheckResult:
     """The result of a comparison, as far as the judge knows it."""
-    return CheckResult(
-        program=program,
-        verdict=verdict,
-        reason=reason and reason.message,
-        reason_kind=reason and reason.kind,
+    return CheckResult.of(
+        program,
+        verdict,
+        reason,
         contract=str(judge.contract),
         steps_compared=judge.steps,
         first_difference=judge.first if verdict != REPEATS else None,
