@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from twinrun.baselines import judgement
 from twinrun.baselines.baseline import Baseline, as_text, baseline_of, from_text
-from twinrun.baselines.judgement import Judgement
 from twinrun.baselines.kept_run import KeptRun, samples_of
+from twinrun.comparison.frames import Difference
 from twinrun.recording.frame import PHASES, Frame
-from twinrun.result import DIVERGES, REPEATS, UNDECIDED, Reason
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
 
 
 def kept(run: KeptRun, contract: str = "bitwise") -> Baseline:
@@ -24,14 +24,19 @@ def kept(run: KeptRun, contract: str = "bitwise") -> Baseline:
     return from_text(as_text(baseline_of("b", contract, run, "")), "here")
 
 
-def judge(baseline: Baseline, run: KeptRun) -> Judgement:
-    return judgement.judge(baseline, run, baseline.contract)
+def judge(baseline: Baseline, run: KeptRun) -> CheckResult:
+    return judgement.compare_runs(baseline, run, baseline.contract)
+
+
+def first(found: CheckResult) -> Difference:
+    assert found.first_difference is not None
+    return found.first_difference
 
 
 @pytest.mark.parametrize("contract", ["bitwise", "ulp=0", "rtol=1e-6", "band=accuracy:0.1"])
 def test_the_same_run_repeats_under_every_contract(contract: str) -> None:
     found = judge(kept(observed(), contract), observed())
-    assert (found.verdict, found.first, found.steps) == (REPEATS, None, 8)
+    assert (found.verdict, found.first_difference, found.steps_compared) == (REPEATS, None, 8)
 
 
 @given(st.integers(0, 7), st.integers(0, len(LAYOUT) - 1))
@@ -40,13 +45,12 @@ def test_one_changed_tensor_is_named_with_its_step(at: int, entry: int) -> None:
     changed[at] = with_digest(changed[at], entry, 12345)
     found = judge(kept(observed()), observed(changed))
     assert found.verdict == DIVERGES
-    assert found.first is not None
-    assert (found.first.step, found.first.phase, found.first.tensor) == (
+    assert (first(found).step, first(found).phase, first(found).tensor) == (
         at + 1,
         LAYOUT.phases[entry],
         LAYOUT.names[entry],
     )
-    assert found.steps == at
+    assert found.steps_compared == at
 
 
 @given(st.lists(st.integers(0, len(LAYOUT) - 1), min_size=2, max_size=4, unique=True))
@@ -54,8 +58,7 @@ def test_of_several_changed_tensors_the_first_phase_is_blamed(entries: list[int]
     changed = frames()
     for entry in entries:
         changed[3] = with_digest(changed[3], entry, 77)
-    found = judge(kept(observed()), observed(changed)).first
-    assert found is not None
+    found = first(judge(kept(observed()), observed(changed)))
     assert found.phase == min((LAYOUT.phases[entry] for entry in entries), key=PHASES.index)
     assert found.others == len(entries) - 1
 
@@ -65,9 +68,9 @@ def test_in_a_long_run_the_step_is_known_up_to_the_steps_that_are_kept() -> None
     changed[2500] = with_digest(changed[2500], 2, 5)
     baseline = kept(observed(frames(3000)))
     found = judge(baseline, observed(changed))
-    assert found.verdict == DIVERGES and found.first is not None
-    assert found.first.step >= 2501 and found.first.step - found.first.span < 2501
-    assert found.steps < 2501
+    assert found.verdict == DIVERGES
+    assert first(found).step >= 2501 and first(found).step - first(found).span < 2501
+    assert found.steps_compared < 2501
 
 
 @pytest.mark.parametrize(
@@ -78,8 +81,8 @@ def test_another_number_of_steps_diverges(then: int, now: int, longer: str) -> N
     base, run = frames(long)[:then], frames(long)[:now]
     found = judge(kept(observed(base)), observed(run))
     assert found.verdict == DIVERGES
-    assert found.reason is not None and longer in found.reason.message
-    assert found.first is not None and found.first.step == short + 1
+    assert found.reason is not None and longer in found.reason
+    assert first(found).step == short + 1
 
 
 @pytest.mark.parametrize("contract", ["bitwise", "rtol=1e-6"])
@@ -90,8 +93,9 @@ def test_a_program_that_takes_more_steps_diverges_by_its_step_count(contract: st
     shorter[-1] = type(shorter[-1])(6, 0, shorter[-1].layout, shorter[-1].digests)
     found = judge(kept(observed(shorter), contract), observed(longer))
     assert found.verdict == DIVERGES
-    assert found.reason == Reason("uneven", "the baseline ended after step 6, this run went on")
-    assert found.first is not None and (found.first.step, found.first.tensor) == (7, "step count")
+    assert found.label == "diverges[uneven]"
+    assert found.reason == "the baseline ended after step 6, this run went on"
+    assert (first(found).step, first(found).tensor) == (7, "step count")
 
 
 @pytest.mark.parametrize("contract", ["bitwise", "ulp=1"])
@@ -116,8 +120,8 @@ def test_a_numeric_contract_reads_the_values_of_steps_whose_tensors_are_not_kept
         for number, (side, rest) in enumerate(zip((then, now), bare, strict=True))
     )
     found = judge(kept(baseline, "ulp=4"), run)
-    assert found.verdict == DIVERGES and found.first is not None
-    assert (found.first.step, found.first.tensor) == (51, "loss")
+    assert found.verdict == DIVERGES
+    assert (first(found).step, first(found).tensor) == (51, "loss")
 
 
 def from_frames_with_chains(made: list[Frame], mark: int) -> KeptRun:
@@ -132,8 +136,8 @@ def test_a_tensor_that_one_side_alone_has_is_named() -> None:
     layout = type(LAYOUT)(LAYOUT.phases, ("x", "loss", "kernel", "renamed", "epoch/accuracy"))
     renamed[2] = type(renamed[2])(3, 1, layout, renamed[2].digests, renamed[2].values)
     found = judge(kept(observed()), observed(renamed))
-    assert found.first is not None and found.first.only_in in ("the baseline", "this run")
-    assert found.reason is not None and "only, at step 3" in found.reason.message
+    assert first(found).only_in in ("the baseline", "this run")
+    assert found.reason is not None and "only, at step 3" in found.reason
 
 
 def _with_last_accuracy(value: float) -> KeptRun:
@@ -149,13 +153,13 @@ def test_a_metric_band_is_judged_by_the_last_value(accuracy: float, verdict: str
     found = judge(kept(observed(), "band=accuracy:0.01"), _with_last_accuracy(accuracy))
     assert found.verdict == verdict
     if verdict == DIVERGES:
-        assert found.reason is not None and "accuracy ended at 0.9375 and" in found.reason.message
+        assert found.reason is not None and "accuracy ended at 0.9375 and" in found.reason
 
 
 def test_a_band_on_a_metric_that_was_never_seen_is_undecided() -> None:
     found = judge(kept(observed(), "band=auc:0.1"), _with_last_accuracy(0.5))
     assert found.verdict == UNDECIDED
-    assert found.reason is not None and "'auc'" in found.reason.message and "accuracy" in found.reason.message
+    assert found.reason is not None and "'auc'" in found.reason and "accuracy" in found.reason
 
 
 def _ended_with(values: np.ndarray, loss: float | None = None) -> KeptRun:
@@ -173,14 +177,14 @@ def test_a_numeric_contract_is_judged_by_losses_and_by_the_values_a_run_ends_wit
     baseline = kept(_ended_with(values), "ulp=1")
     within = judge(baseline, _ended_with(near))
     assert within.verdict == REPEATS
-    assert within.bits is not None, "the bits differ all the same, and that is reported"
+    assert within.first_bit_difference is not None, "the bits differ all the same, and that is reported"
     outside = judge(baseline, _ended_with(far))
-    assert outside.verdict == DIVERGES and outside.first is not None
-    assert (outside.first.phase, outside.first.tensor) == ("final", "kernel")
-    assert (outside.first.max_ulp or 0) > 1000
+    assert outside.verdict == DIVERGES
+    assert (first(outside).phase, first(outside).tensor) == ("final", "kernel")
+    assert (first(outside).max_ulp or 0) > 1000
     early = judge(baseline, _ended_with(near, loss=0.5))
-    assert early.verdict == DIVERGES and early.first is not None
-    assert (early.first.step, early.first.tensor) == (6, "loss")
+    assert early.verdict == DIVERGES
+    assert (first(early).step, first(early).tensor) == (6, "loss")
 
 
 def test_a_numeric_contract_without_values_is_undecided() -> None:
@@ -188,4 +192,4 @@ def test_a_numeric_contract_without_values_is_undecided() -> None:
     run[-1] = with_digest(run[-1], 0, 1)
     found = judge(kept(observed(), "rtol=1e-3"), observed(run))
     assert found.verdict == UNDECIDED
-    assert found.reason is not None and "keeps no values" in found.reason.message
+    assert found.reason is not None and "keeps no values" in found.reason

@@ -27,7 +27,7 @@ def work(number, *_):
         twinrun.probe("found", found)
     if HOW == "killed":
         os.kill(os.getpid(), 9)
-    if HOW == "daemon":
+    if HOW in ("daemon", "left behind"):
         queue.put(1)
         time.sleep(600)
 def first(marker):
@@ -45,17 +45,21 @@ def each_worker(number):
 def command(number):
     return [sys.executable, __file__, "child", KIND, MARKER, str(number)]
 def start():
-    if HOW in ("fork", "spawn", "forkserver", "killed"):
-        context = multiprocessing.get_context("fork" if HOW == "killed" else HOW)
+    if HOW in ("fork", "spawn", "forkserver", "killed", "failed"):
+        context = multiprocessing.get_context("fork" if HOW in ("killed", "failed") else HOW)
         for number in (1, 2):
             child = context.Process(target=work, args=(number,))
             child.start()
             child.join()
-    elif HOW == "daemon":
+        if HOW == "failed":
+            sys.exit(1)
+    elif HOW in ("daemon", "left behind"):
         global queue
         queue = multiprocessing.get_context("fork").Queue()
         multiprocessing.get_context("fork").Process(target=work, args=(1,), daemon=True).start()
         queue.get()
+        if HOW == "left behind":
+            os._exit(0)
     elif HOW == "os.fork":
         for number in (1, 2):
             child = os.fork()
@@ -119,7 +123,7 @@ def run(folder: Path, how: str, kind: str, *options: str) -> Answer:
     return check(write(place, STARTS), *options, arguments=[how, kind, folder / "marker"])
 
 
-@pytest.mark.parametrize("how", [*WAYS, "threads", "daemon"])
+@pytest.mark.parametrize("how", [*WAYS, "threads", "daemon", "left behind"])
 def test_children_that_repeat(tmp_path: Path, how: str) -> None:
     document = run(tmp_path, how, "equal").document
     assert document["verdict"] == "repeats", document
@@ -162,6 +166,25 @@ def test_children_are_compared_one_after_the_other_and_offline(tmp_path: Path) -
     assert document["verdict"] == "diverges"
     answer = twinrun("diff", "--output-format", "json", kept / "A", kept / "B")
     assert answer.document["first_difference"]["process"] == document["first_difference"]["process"]
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "label"),
+    [
+        ("left behind", "equal", "repeats"),
+        ("spawn", "different", "diverges"),
+        ("killed", "equal", "undecided[abrupt-exit]"),
+        ("failed", "equal", "undecided[crashed]"),
+    ],
+)
+def test_children_of_runs_that_are_compared_later(tmp_path: Path, how: str, kind: str, label: str) -> None:
+    program = write(tmp_path, STARTS)
+    for name in ("a", "b"):
+        answer = twinrun("run", "--dir", tmp_path / name, program, how, kind, "unused")
+        assert "no training step" not in answer.out, answer
+    document = twinrun("diff", "--output-format", "json", tmp_path / "a" / "A", tmp_path / "b" / "A").document
+    kind = f"[{document['reason_kind']}]" if document["reason_kind"] else ""
+    assert document["verdict"] + kind == label, document
 
 
 def test_children_that_only_work_are_no_part_of_the_result(tmp_path: Path) -> None:

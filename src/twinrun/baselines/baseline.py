@@ -11,14 +11,14 @@ from typing import Any, Literal
 import msgspec
 
 from twinrun import __version__
-from twinrun.baselines.kept_run import KeptRun
+from twinrun.baselines.kept_run import KeptRun, KeptSteps
 from twinrun.environment.environment import Environment, typed
 from twinrun.errors import BadBaseline, BadRecording
 from twinrun.recording.manifest import checksum
 
-SCHEMA: Literal["twinrun/baseline/1"] = "twinrun/baseline/1"
+SCHEMA: Literal["twinrun/baseline/2"] = "twinrun/baseline/2"
 # Fields that are written with one line to an item.
-_LONG = ("environment", "facts", "layouts", "rows", "samples")
+_LONG = ("children", "environment", "facts", "layouts", "recording", "rows", "samples")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Baseline(KeptRun):
     recorded: str
     history: tuple[dict[str, Any], ...] = ()
     twinrun: str = __version__
-    schema: Literal["twinrun/baseline/1"] = SCHEMA
+    schema: Literal["twinrun/baseline/2"] = SCHEMA
 
 
 def baseline_of(
@@ -65,9 +65,13 @@ def _value_text(name: str, value: Any, indent: str = " ") -> str:
     if isinstance(value, dict):
         items = [f"{json.dumps(key)}: {_value_text(key, each, indent + ' ')}" for key, each in value.items()]
     else:
-        items = [json.dumps(each) for each in value]
+        items = [_item_text(name, each, indent + " ") for each in value]
     left, right = "{}" if isinstance(value, dict) else "[]"
     return left + inner + f",{inner}".join(items) + f"\n{indent}{right}"
+
+
+def _item_text(name: str, item: Any, indent: str) -> str:
+    return _value_text(name, item, indent) if isinstance(item, dict) else json.dumps(item)
 
 
 def finite(value: Any) -> Any:
@@ -96,20 +100,27 @@ def from_text(text: str, where: str) -> Baseline:
         raise _bad(where, "its checksum does not match: it was edited by hand, merged, or damaged")
     try:
         baseline = typed(document, Baseline, "a baseline", strict=False)
-        numbers = [row.seq for row in baseline.rows]
-        if not numbers or numbers[0] != 0 or numbers[-1] != baseline.frames - 1:
-            raise ValueError(f"it does not keep the first and the last of its {baseline.frames} frames")
-        if numbers != sorted(set(numbers)) or baseline.last_step != baseline.rows[-1].step:
-            raise ValueError("its steps are not in order")
-        for row in baseline.rows:
-            baseline.frame(row)
-        for sample in baseline.samples:
-            sample.array()
+        for kept in (baseline, *(child.recording for child in baseline.children)):
+            _must_fit(kept)
+        if not (baseline.frames or baseline.children):
+            raise ValueError("it keeps nothing")
     except BadRecording as problem:
         raise _bad(where, problem.message) from None
     except (TypeError, ValueError, IndexError) as problem:
         raise _bad(where, str(problem)) from None
     return baseline
+
+
+def _must_fit(kept: KeptSteps) -> None:
+    numbers = [row.seq for row in kept.rows]
+    if [*numbers[:1], *numbers[-1:]] != ([0, kept.frames - 1] if kept.frames else []):
+        raise ValueError(f"it does not keep the first and the last of its {kept.frames} frames")
+    if numbers != sorted(set(numbers)) or kept.last_step != (kept.rows[-1].step if kept.rows else 0):
+        raise ValueError("its steps are not in order")
+    for row in kept.rows:
+        kept.frame(row)
+    for sample in kept.samples:
+        sample.array()
 
 
 def _bad(where: str, why: str) -> BadBaseline:

@@ -11,13 +11,14 @@ from pathlib import Path
 import msgspec
 
 from twinrun.baselines.baseline import Baseline, without_installed
-from twinrun.baselines.judgement import first_bits
+from twinrun.baselines.judgement import compare_runs
 from twinrun.baselines.kept_run import KeptRun
 from twinrun.baselines.outcome import BaselineResult
 from twinrun.environment.difference import NOTHING, Difference, differences
 from twinrun.environment.environment import Environment
 from twinrun.findings import catalogue
 from twinrun.findings.finding import Finding
+from twinrun.result import DIVERGES, REPEATS
 
 MOST_COMMITS = 20
 
@@ -64,12 +65,16 @@ def _other_command(baseline: Baseline, run: KeptRun) -> Iterator[Finding]:
 
 def _repeats_here(first: KeptRun, second: KeptRun) -> str:
     """A second run here and now: other bits than the first mean that the program does not repeat at all."""
-    found, _ = first_bits(first, second)
-    if found is None:
+    result = compare_runs(first, second, "bitwise")
+    if result.verdict == REPEATS:
         return (
             "a second run here gave the same bits as the first: the program repeats, its result has changed"
         )
-    where = f"from step {found.step} on ({found.phase}: {found.tensor})"
+    found = result.first_difference
+    if result.verdict != DIVERGES or found is None:
+        return f"whether the program repeats is not known: {result.reason}"
+    process = f" of {found.process}" if found.process else ""
+    where = f"from step {found.step}{process} on ({found.phase}: {found.tensor})"
     return f"two runs here differ {where}: the program does not repeat; `twinrun check` names the cause"
 
 

@@ -5,47 +5,57 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from twinrun.baselines.kept_run import KeptRun, Row
+from twinrun.baselines.kept_run import KeptRun, KeptSteps, Row
 from twinrun.comparison.contract import BITWISE, Contract, parse_contract
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
+from twinrun.launch.family import Comparison
 from twinrun.recording.digest import digest_array
 from twinrun.recording.dump import Key, write_dump
 from twinrun.recording.frame import Frame, Layout, pack
-from twinrun.result import DIVERGES, REPEATS, UNDECIDED, Reason, Verdict
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason
 
 NAMES = ("the baseline", "this run")
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """The verdict. `bits` is the first difference in bits, whatever the contract; `first` is what breaks it."""
+def compare_runs(then: KeptRun, now: KeptRun, contract: str) -> CheckResult:
+    """With the processes that each of them started, as `check` compares those of twins."""
 
-    verdict: Verdict
-    reason: Reason | None = None
-    first: Difference | None = None
-    bits: Difference | None = None
-    steps: int = 0  # compared
+    def compare(one: KeptSteps, other: KeptSteps) -> CheckResult:
+        return compare_steps(one, other, contract)
+
+    children = (list(then.children), list(now.children))
+    family = Comparison(children, compare, then.stopped or now.stopped, NAMES, title="{}").run()
+    return family.judge(compare(then, now))
 
 
-def judge(then: KeptRun, now: KeptRun, contract: str) -> Judgement:
+def compare_steps(then: KeptSteps, now: KeptSteps, contract: str) -> CheckResult:
+    """Of one process. `first_bit_difference` is there whatever the contract; `first_difference` is what breaks it."""
     bits, steps = first_bits(then, now)
     if bits is None:
-        return Judgement(REPEATS, steps=steps)
+        return _found(REPEATS, steps_compared=steps)
     terms = parse_contract(contract)
     if terms.bitwise:
-        return Judgement(DIVERGES, _reason(bits), bits, bits, steps)
+        return _broken(bits).replace(first_bit_difference=bits, steps_compared=steps)
     found = _bands(terms, then, now) if terms.bands else _numeric(terms, then, now)
-    return replace(found, bits=bits, steps=min(then.last_step, now.last_step))
+    return found.replace(first_bit_difference=bits, steps_compared=min(then.last_step, now.last_step))
 
 
-def first_bits(then: KeptRun, now: KeptRun) -> tuple[Difference | None, int]:
+_found = partial(CheckResult.of, "")
+
+
+def _broken(found: Difference) -> CheckResult:
+    return _found(DIVERGES, _reason(found), first_difference=found)
+
+
+def first_bits(then: KeptSteps, now: KeptSteps) -> tuple[Difference | None, int]:
     """The first difference in bits, and the step up to which there is none. Equal chains are equal histories."""
     pairs = list(_pairs(then, now))
     equal = 0
@@ -56,13 +66,13 @@ def first_bits(then: KeptRun, now: KeptRun) -> tuple[Difference | None, int]:
     return _uneven(then, now), equal
 
 
-def _pairs(then: KeptRun, now: KeptRun) -> Iterator[tuple[Row, Row]]:
+def _pairs(then: KeptSteps, now: KeptSteps) -> Iterator[tuple[Row, Row]]:
     """The rows that both keep."""
     others = {row.seq: row for row in now.rows}
     return ((row, others[row.seq]) for row in then.rows if row.seq in others)
 
 
-def _located(then: KeptRun, now: KeptRun, pairs: list[tuple[Row, Row]], equal: int) -> Difference:
+def _located(then: KeptSteps, now: KeptSteps, pairs: list[tuple[Row, Row]], equal: int) -> Difference:
     """The tensor that differs at the first of these rows, or at the next one whose tensors are kept."""
     step = pairs[0][0].step
     span = max(1, step - equal)
@@ -81,7 +91,7 @@ def _located(then: KeptRun, now: KeptRun, pairs: list[tuple[Row, Row]], equal: i
     return Difference(step, "weights", "(in a step whose tensors are not kept)", span)
 
 
-def _uneven(then: KeptRun, now: KeptRun) -> Difference | None:
+def _uneven(then: KeptSteps, now: KeptSteps) -> Difference | None:
     if then.frames == now.frames:
         return None
     longer = NAMES[0] if then.frames > now.frames else NAMES[1]
@@ -101,15 +111,15 @@ def _reason(difference: Difference) -> Reason | None:
     return None
 
 
-def _bands(contract: Contract, then: KeptRun, now: KeptRun) -> Judgement:
+def _bands(contract: Contract, then: KeptSteps, now: KeptSteps) -> CheckResult:
     """By the last value of each metric: the epoch's where there is one."""
     judge = Judge(contract, ())
     names = dict.fromkeys([*then.metrics, *now.metrics])
     judge.last_values = {name: [then.metrics.get(name), now.metrics.get(name)] for name in names}
-    return Judgement(*judge.bands())
+    return _found(*judge.bands())
 
 
-def _numeric(contract: Contract, then: KeptRun, now: KeptRun) -> Judgement:
+def _numeric(contract: Contract, then: KeptSteps, now: KeptSteps) -> CheckResult:
     """By the losses and metrics of every kept step, then by the kept values of the tensors that the run ended
     with."""
     with tempfile.TemporaryDirectory() as folder:
@@ -120,16 +130,16 @@ def _numeric(contract: Contract, then: KeptRun, now: KeptRun) -> Judgement:
             shared = [{key: each[key] for key in values[0] if key in values[1]} for each in values]
             steps = [_frame_of(f.step, f.span, each) for f, each in zip(frames, shared, strict=True)]
             if (found := judge.look(steps, shared)) is not None:
-                return Judgement(DIVERGES, _reason(found), found)
+                return _broken(found)
         if (uneven := _uneven(then, now)) is not None:
-            return Judgement(DIVERGES, _reason(uneven), uneven)
+            return _broken(uneven)
         if not then.samples or not now.samples:
             lacking = NAMES[0] if not then.samples else NAMES[1]
             unknown = f"{lacking} keeps no values of its tensors, which {contract} needs"
-            return Judgement(UNDECIDED, Reason("unmeasured", unknown))
+            return _found(UNDECIDED, Reason("unmeasured", unknown))
         ends = [{(each.phase, each.name): each.array() for each in run.samples} for run in (then, now)]
         found = judge.look([_frame_of(then.last_step, 0, each) for each in ends], ends)
-        return Judgement(DIVERGES, _reason(found), found) if found is not None else Judgement(REPEATS)
+        return _broken(found) if found is not None else _found(REPEATS)
 
 
 def _frame_of(step: int, span: int, values: dict[Key, np.ndarray]) -> Frame:

@@ -1,8 +1,9 @@
-"""One run as a baseline keeps it: the frames of its steps, thinned, with its metrics and its environment. Baselines
-and the runs that are compared with them are both made of it."""
+"""One run as a baseline keeps it: the frames of its steps, thinned, with its metrics, its environment and the processes
+that it started. Baselines and the runs that are compared with them are both made of it."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,10 +16,12 @@ import numpy as np
 from twinrun.environment.environment import Environment
 from twinrun.environment.numeric_fingerprint import array_of, sample_of
 from twinrun.errors import BadRecording
-from twinrun.recording.dump import Key
+from twinrun.launch.children import Child, children_of
+from twinrun.recording.dump import Key, read_dump
 from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame, Layout
-from twinrun.recording.store import chain
+from twinrun.recording.store import Reader, chain
+from twinrun.recording.values import values_file
 
 # Steps that are kept: all of a short run; of a longer one the first half of these one by one, the rest ever
 # further apart. Which ones does not depend on the length, so that runs of different lengths can be compared.
@@ -54,19 +57,15 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptRun:
-    program: str
-    arguments: tuple[str, ...] = ()
-    steps: int | None = None
-    pin: str | None = None
-    environment: Environment
-    frames: int
-    last_step: int
+class KeptSteps:
+    """The steps of one process."""
+
+    frames: int = 0
+    last_step: int = 0
     metrics: dict[str, float] = field(default_factory=dict)  # the last value of each loss, metric and probe
     layouts: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()  # phases and names
     rows: tuple[Row, ...] = ()
     samples: tuple[Sample, ...] = ()
-    recording: str | None = None
 
     def frame(self, row: Row) -> Frame:
         """The frame of a row, as a recording has it. Raises where a row does not fit its layout."""
@@ -80,6 +79,20 @@ class KeptRun:
         return Frame(row.step, row.span, layout, digests, row.values)
 
 
+@dataclass(frozen=True, kw_only=True)
+class KeptRun(KeptSteps):
+    """A program with the processes that it started. `stopped`: at the step asked for."""
+
+    program: str
+    arguments: tuple[str, ...] = ()
+    steps: int | None = None
+    pin: str | None = None
+    environment: Environment
+    stopped: bool = False
+    children: tuple[Child[KeptSteps], ...] = ()
+    recording: str | None = None
+
+
 def from_recording(folder: Path, **details: Any) -> KeptRun:
     """A finished recording. One that failed or was cut off does not show where the program ends."""
     manifest, reader = open_recording(folder)
@@ -88,7 +101,8 @@ def from_recording(folder: Path, **details: Any) -> KeptRun:
             f"the recording {folder} is not complete: it {manifest.missing_end}",
             hint="run the program again and let it finish",
         )
-    if reader.first_observation() is None:
+    children = tuple(map(_kept_child, children_of(folder)))
+    if reader.first_observation() is None and not children:
         raise BadRecording(
             "no training step was observed, so there is nothing to keep or compare",
             hint="`twinrun check` reports what was observed of the program",
@@ -97,9 +111,38 @@ def from_recording(folder: Path, **details: Any) -> KeptRun:
         "program": manifest.program,
         "arguments": manifest.arguments,
         "environment": Environment.from_json(manifest.environment, where=str(folder)),
+        "stopped": manifest.status == "stopped",
+        "children": children,
         "recording": str(folder),
     }
-    return _thinned(len(reader), reader.frame, reader.chain_at, reader.frames(), details)
+    return KeptRun(**_of_recording(reader), **details)
+
+
+def _kept_child(child: Child[Path]) -> Child[KeptSteps]:
+    """A process number says nothing about another run."""
+    kept = KeptSteps()
+    if child.content is not None and child.content.frames:
+        _, reader = open_recording(child.recording)
+        values = values_file(child.recording, len(reader) - 1)  # there if a contract needs them
+        ending = _ending(read_dump(values)) if values.is_file() else {}
+        kept = KeptSteps(**_of_recording(reader), samples=samples_of(ending))
+    about = msgspec.structs.replace(child.about, pid=0)
+    return Child(about, kept, child.status, child.trouble, child.content)
+
+
+def _ending(tensors: Mapping[Key, Any]) -> dict[Key, Any]:
+    """The final state, or that of the last step where the process was stopped there."""
+    phases = {phase for phase, _ in tensors}
+    return {
+        key: value
+        for key, value in tensors.items()
+        if key[0] == ("final" if "final" in phases else "weights")
+    }
+
+
+def _of_recording(reader: Reader) -> dict[str, Any]:
+    with contextlib.closing(reader):
+        return _thinned(len(reader), reader.frame, reader.chain_at, reader.frames())
 
 
 def from_frames(frames: list[Frame], **details: Any) -> KeptRun:
@@ -107,7 +150,7 @@ def from_frames(frames: list[Frame], **details: Any) -> KeptRun:
     chains = [bytes(8)]
     for frame in frames:
         chains.append(chain(chains[-1], frame.step, frame.span, frame.rollup()))
-    return _thinned(len(frames), frames.__getitem__, chains[1:].__getitem__, frames, details)
+    return KeptRun(**_thinned(len(frames), frames.__getitem__, chains[1:].__getitem__, frames), **details)
 
 
 def kept_steps(count: int) -> list[int]:
@@ -124,8 +167,8 @@ def _thinned(
     frame_at: Callable[[int], Frame],
     chain_at: Callable[[int], bytes],
     frames: Iterable[Frame],
-    details: dict[str, Any],
-) -> KeptRun:
+) -> dict[str, Any]:
+    """The fields of KeptSteps, but for samples."""
     layouts: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     rows, left = [], MOST_DIGESTS
     for seq in kept_steps(count):
@@ -140,14 +183,13 @@ def _thinned(
         digests = frame.digests.hex() if whole else None
         rows.append(Row(seq, frame.step, frame.span, layout, chain_at(seq).hex(), digests, frame.values))
     metrics = {frame.layout.names[entry]: value for frame in frames for entry, value in frame.values}
-    return KeptRun(
-        frames=count,
-        last_step=rows[-1].step,
-        metrics=metrics,
-        layouts=tuple(layouts),
-        rows=tuple(rows),
-        **details,
-    )
+    return {
+        "frames": count,
+        "last_step": rows[-1].step if rows else 0,
+        "metrics": metrics,
+        "layouts": tuple(layouts),
+        "rows": tuple(rows),
+    }
 
 
 def _part_of(frame: Frame, entries: list[int]) -> Frame:

@@ -44,9 +44,12 @@ def observe(options: CheckOptions, screen: Screen | None = None) -> KeptRun | Ch
         if not options.contract.numeric:
             return _kept(options, Path(result.recordings[0]))
         # Values come from one more run: twins in lockstep record digests alone.
-    once = RunOptions(options.program, options.steps, options.interventions, timeout=options.timeout)
+    numeric = options.contract.numeric
+    once = RunOptions(
+        options.program, options.steps, options.interventions, options.timeout, keep_child_values=numeric
+    )
     ending = _Ending(options.steps)
-    ran = run_once(once, screen, on_frame=ending if options.contract.numeric else None)
+    ran = run_once(once, screen, on_frame=ending if numeric else None)
     return _failure(ran) or _kept(options, ran.recording, ending.samples)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
+from msgspec import structs
 
 from twinrun.baselines.baseline import Baseline, as_text, baseline_of, finite, from_text
 from twinrun.baselines.changes import between, commit_of, explained
-from twinrun.baselines.judgement import Judgement, first_bits, judge
+from twinrun.baselines.judgement import compare_runs
 from twinrun.baselines.kept_run import KeptRun
 from twinrun.baselines.outcome import BaselineDetails, BaselineResult
 from twinrun.baselines.store import Store, checked_name, file_of
@@ -19,7 +19,7 @@ from twinrun.environment.difference import BITS, NOTHING
 from twinrun.environment.environment import EnvironmentKey
 from twinrun.environment.secrets import mask
 from twinrun.errors import BadBaseline, UsageError
-from twinrun.result import DIVERGES, REPEATS, UNDECIDED, Reason
+from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class Listed:
 def record(store: Store, name: str, contract: str, run: KeptRun) -> BaselineResult:
     """Keeps a run as the baseline of its environment. This never replaces one that is there already."""
     file = _target(name, run)
+    itself = compare_runs(run, run, "bitwise")
+    if itself.verdict != REPEATS:  # a process that it started cannot be compared, not even with itself
+        return _result(store, name, run, itself)
     new = baseline_of(name, contract, run, _now())
     action = "recorded"
 
@@ -43,18 +46,20 @@ def record(store: Store, name: str, contract: str, run: KeptRun) -> BaselineResu
         if there is None:
             return as_text(new)
         old = _read(there, store, name, run.environment.key)
-        bits, _ = first_bits(old, run)
-        if bits is None and old.contract == contract:
+        found = compare_runs(old, run, "bitwise")
+        if found.verdict == REPEATS and old.contract == contract:
             action = "unchanged"
             return there
-        what = "with other bits" if bits is not None else f"with the contract {old.contract}"
+        what = f"with the contract {old.contract}" if found.verdict == REPEATS else "with other bits"
+        if found.verdict == UNDECIDED:
+            what = f"and whether this run equals it is not known: {found.reason}"
         raise UsageError(
             f"{name} has a baseline for {old.environment.name} already, {what}",
             hint="to replace it: twinrun baseline accept … --reason '…'",
         )
 
     store.change(name, file, change)
-    return _result(store, name, run, Judgement(REPEATS, steps=new.last_step), new, action)
+    return _result(store, name, run, itself, new, action)
 
 
 def accept(store: Store, name: str, reason: str, run: KeptRun, contract: str | None = None) -> BaselineResult:
@@ -64,6 +69,9 @@ def accept(store: Store, name: str, reason: str, run: KeptRun, contract: str | N
         raise UsageError(
             "why is the change accepted?", hint="--reason 'new learning rate, see the pull request'"
         )
+    itself = compare_runs(run, run, "bitwise")
+    if itself.verdict != REPEATS:  # a process that it started cannot be compared, not even with itself
+        return _result(store, name, run, itself)
     new = baseline_of(name, contract or "bitwise", run, _now())
 
     def change(there: str | None) -> str:
@@ -82,12 +90,12 @@ def accept(store: Store, name: str, reason: str, run: KeptRun, contract: str | N
         return as_text(new)
 
     store.change(name, file, change)
-    return _result(store, name, run, Judgement(REPEATS, steps=new.last_step), new, "accepted")
+    return _result(store, name, run, itself, new, "accepted")
 
 
 def _summary(replaced: Baseline) -> dict[str, Any]:
     return {
-        "final": replaced.rows[-1].chain,
+        "final": replaced.rows[-1].chain if replaced.rows else None,
         "recorded": replaced.recorded,
         "commit": commit_of(replaced.environment),
         "metrics": finite(replaced.metrics),
@@ -104,11 +112,11 @@ def check(
     if text is None:
         return _no_baseline(store, name, run)
     if key.unread:
-        return _result(store, name, run, Judgement(UNDECIDED, Reason("not-instrumented", _unread(key))))
+        return _undecided(store, name, run, Reason("not-instrumented", _unread(key)))
     baseline = _read(text, store, name, key)
-    judgement = judge(baseline, run, baseline.contract)
-    result = _result(store, name, run, judgement, baseline)
-    if judgement.verdict != DIVERGES:
+    found = compare_runs(baseline, run, baseline.contract)
+    result = _result(store, name, run, found, baseline)
+    if result.verdict != DIVERGES:
         return result
     return explained(result, baseline, run, again() if again else None)
 
@@ -170,8 +178,8 @@ def _no_baseline(store: Store, name: str, run: KeptRun) -> BaselineResult:
     if nearest:
         missing = f"no baseline {name!r} for this environment ({here.name})"
         reason = f"{missing}; the nearest is {nearest}: {shown[0].sentence}"
-    result = _result(store, name, run, Judgement(UNDECIDED, Reason("no-baseline", reason)))
-    details = msgspec.structs.replace(
+    result = _undecided(store, name, run, Reason("no-baseline", reason))
+    details = structs.replace(
         result.baseline,
         other_keys=tuple(sorted(changed)),
         nearest=nearest,
@@ -185,31 +193,30 @@ def _no_baseline(store: Store, name: str, run: KeptRun) -> BaselineResult:
     )
 
 
+def _undecided(store: Store, name: str, run: KeptRun, reason: Reason) -> BaselineResult:
+    return _result(store, name, run, CheckResult.of("", UNDECIDED, reason))
+
+
 def _result(
     store: Store,
     name: str,
     run: KeptRun,
-    judgement: Judgement,
+    found: CheckResult,
     baseline: Baseline | None = None,
     action: str = "checked",
 ) -> BaselineResult:
     environment = run.environment
     file = None if baseline is None else f"{name}/{file_of(environment.key)}"
     history = () if baseline is None else baseline.history
-    return BaselineResult(
+    about = found.replace(
         program=run.program,
-        verdict=judgement.verdict,
-        reason=judgement.reason and judgement.reason.message,
-        reason_kind=judgement.reason and judgement.reason.kind,
         contract=baseline.contract if baseline else "bitwise",
         runs=1,
-        steps_compared=judgement.steps,
-        first_difference=judgement.first,
-        first_bit_difference=judgement.bits,
         environment=environment.as_json(),
         recordings=(run.recording,) if run.recording else (),
-        baseline=BaselineDetails(name, action, environment.name, store.location, file, history=history),
     )
+    details = BaselineDetails(name, action, environment.name, store.location, file, history=history)
+    return BaselineResult(**structs.asdict(about), baseline=details)
 
 
 def _now() -> str:

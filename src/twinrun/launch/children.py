@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 import xxhash
@@ -19,77 +18,99 @@ from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
 from twinrun.protocol.facts import Inputs
 from twinrun.protocol.messages import End, Trouble
-from twinrun.recording.store import FILE, Reader
+from twinrun.recording.folder import open_recording
+from twinrun.recording.store import FILE, FIRST_CHAIN, Reader
 
 Found = TypeVar("Found", End, Trouble)
+Recording = TypeVar("Recording")  # the folder of one, or what a baseline keeps of it
 _MOST_DRAWS = 64
 
 
-class Content(NamedTuple):
+@dataclass(frozen=True)
+class Content:
     """Equal for equal recordings."""
 
     frames: int = 0
     steps: int = 0
-    chain: bytes = b""
-    going_on: tuple[int, bytes] = (0, b"")  # frames and chain without the state at its end
-    observed: bool = False  # something was trained, evaluated or probed
+    chain: str = ""
+    going_on: tuple[int, str] = (0, "")  # frames and chain without the state at its end
 
 
 @dataclass(frozen=True)
-class Child:
+class Child(Generic[Recording]):
+    """`status` is its own word for how it ended; "cut off" where the program, or its end, did that; "lost" where nobody
+    knows."""
+
     about: ChildProcess
-    folder: Path
-    end: End | None
-    trouble: Trouble | None
-    cut_off: bool  # by the program, or by its end; not by itself
+    recording: Recording
+    status: str
+    trouble: Trouble | None = None
+    content: Content | None = None  # None: it trained nothing
 
     @property
-    def trained(self) -> bool:
-        return (self.folder / FILE).is_file() and (self.content.observed or self.end is None)
+    def counts(self) -> bool:
+        """Whether it is part of the result: it trained, or may have."""
+        return self.content is not None or bool(self.about.unwatched) or self.trouble is not None
 
     @property
-    def status(self) -> str:
-        if self.end is not None:
-            return self.end.status
-        return "cut off" if self.cut_off else "lost"
+    def cut_off(self) -> bool:
+        return self.status == "cut off"
 
     @property
-    def place(self) -> tuple[list[int], str]:
-        """Of its start, among all processes of the program."""
-        return [int(part) for part in self.about.identity.split(".")], self.folder.name
-
-    @cached_property
-    def content(self) -> Content:
-        try:
-            reader = Reader(self.folder)
-            frames = len(reader)
-            last = frames - 1 if frames and reader.frame(frames - 1).is_end else frames
-            chains = [reader.chain_at(number - 1) if number else b"" for number in (frames, last)]
-            observed = reader.first_observation() is not None
-            found = Content(frames, reader.last_step(), chains[0], (last, chains[1]), observed)
-            reader.close()
-            return found
-        except BadRecording:  # killed before it had written anything
-            return Content()
+    def whole(self) -> bool:
+        """It came to its end, or to the step asked for."""
+        return self.status in ("ended", "stopped")
 
 
-def children_of(twin: Path) -> list[Child]:
-    """In the order in which they were started."""
-    home = twin / files.FOLDER
-    signalled = set()
+def children_of(twin: Path) -> list[Child[Path]]:
+    """Those that are part of the result, in the order in which they were started."""
+    signalled: set[str] = set()
     with contextlib.suppress(OSError):
-        signalled = set((home / files.SIGNALLED).read_text().split())
+        signalled = set((twin / files.FOLDER / files.SIGNALLED).read_text().split())
     found = []
-    for file in home.glob(f"*/{files.FILE}"):
+    for about, folder in _started(twin):
+        end = _read(folder / files.END, End)
+        lost = "cut off" if str(about.pid) in signalled else "lost"
+        trouble = _read(folder / files.TROUBLE, Trouble)
+        found.append(Child(about, folder, end.status if end else lost, trouble, _content(folder, end)))
+    return [child for child in found if child.counts]
+
+
+def note_survivors(twin: Path) -> None:
+    """The program has ended: what it leaves running is cut off with it. To be called before that is done."""
+    living = [about.pid for about, _ in _started(twin) if _alive(about.pid)]
+    if living:
+        with contextlib.suppress(OSError), (twin / files.FOLDER / files.SIGNALLED).open("a") as file:
+            file.writelines(f"{pid}\n" for pid in living)
+
+
+def _started(twin: Path) -> list[tuple[ChildProcess, Path]]:
+    found = []
+    for file in (twin / files.FOLDER).glob(f"*/{files.FILE}"):
         with contextlib.suppress(OSError, ValueError):  # one that was just being started
-            about = msgspec.json.decode(file.read_bytes(), type=ChildProcess)
-            end, trouble = (
-                _read(file.with_name(files.END), End),
-                _read(file.with_name(files.TROUBLE), Trouble),
-            )
-            cut_off = end is None and (str(about.pid) in signalled or _alive(about.pid))
-            found.append(Child(about, file.parent, end, trouble, cut_off))
-    return sorted(found, key=lambda child: child.place)
+            found.append((msgspec.json.decode(file.read_bytes(), type=ChildProcess), file.parent))
+    return sorted(found, key=lambda each: ([int(part) for part in each[0].identity.split(".")], each[1].name))
+
+
+def _content(folder: Path, end: End | None) -> Content | None:
+    if not (folder / FILE).is_file():
+        return None
+    try:
+        _, reader = open_recording(folder)
+    except BadRecording:
+        if end is not None:
+            raise
+        return Content()  # killed before it had written anything
+    with contextlib.closing(reader):
+        if end is not None and reader.first_observation() is None:
+            return None
+        frames = len(reader)
+        last = frames - 1 if frames and reader.frame(frames - 1).is_end else frames
+        return Content(frames, reader.last_step(), _chain(reader, frames), (last, _chain(reader, last)))
+
+
+def _chain(reader: Reader, frames: int) -> str:
+    return (reader.chain_at(frames - 1) if frames else FIRST_CHAIN).hex()
 
 
 def _read(file: Path, kind: type[Found]) -> Found | None:
@@ -108,7 +129,8 @@ def _alive(pid: int) -> bool:
 
 def with_children(facts: Facts, twin: Path) -> Facts:
     """The facts of a twin, with what its children used and read."""
-    ended = [child.end.facts for child in children_of(twin) if child.end is not None]
+    ends = (_read(folder / files.END, End) for _, folder in _started(twin))
+    ended = [end.facts for end in ends if end is not None]
     if not ended:
         return facts
     everyone = [facts, *ended]

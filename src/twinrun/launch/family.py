@@ -1,24 +1,23 @@
-"""The children of two twins, compared by their recordings when the twins have ended."""
+"""The children of two runs, compared by their recordings when both have ended: of twins, of recordings, or of a run and
+a baseline."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any, Generic
 
 from msgspec.structs import replace
 
 from twinrun.comparison.frames import STEP_COUNT, Difference
-from twinrun.launch.children import Child, children_of
+from twinrun.launch.children import Child, Recording
 from twinrun.launch.twin_process import not_instrumented
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, ChildResult, Reason
-
-Compare = Callable[[Path, Path], CheckResult]
 
 
 @dataclass(frozen=True)
 class Family:
-    """What is known of the children of two twins."""
+    """What is known of the children of two runs."""
 
     results: tuple[ChildResult, ...] = ()
     decisive: CheckResult | None = None  # of the first child that does not repeat
@@ -28,7 +27,7 @@ class Family:
         return bool(self.results)
 
     def judge(self, result: CheckResult) -> CheckResult:
-        """The result of the twins themselves, with that of their children."""
+        """The result of the programs themselves, with that of their children."""
         if not self.results:
             return result
         both = result.replace(children=(*result.children, *self.results))
@@ -49,45 +48,45 @@ class Family:
 
 
 @dataclass
-class Comparison:
-    """Of the children of two twins. `stopped`: the twins were, at the step asked for, and their children with them."""
+class Comparison(Generic[Recording]):
+    """Of the children of two runs. `stopped`: a run was, at the step asked for, and its children with it."""
 
-    twins: tuple[Path, Path]
-    compare: Compare
+    children: tuple[list[Child[Recording]], list[Child[Recording]]]
+    compare: Callable[[Recording, Recording], CheckResult]
     stopped: bool = False
     names: tuple[str, str] = ("A", "B")
+    title: str = "twin {}"  # of a run, by its name
     _results: dict[str, CheckResult] = field(default_factory=dict)  # by name
 
     def run(self) -> Family:
-        known = [children_of(twin) for twin in self.twins]
         titles = {
-            child.folder: f"child {number} ({child.about.label})"
-            for children in known
-            for number, child in enumerate((c for c in children if _counts(c)), start=1)
+            id(child): f"child {number} ({child.about.label})"
+            for children in self.children
+            for number, child in enumerate(children, start=1)
         }
-
-        def name(child: Child) -> str:
-            return titles[child.folder]
-
-        for child in (child for children in known for child in children):
+        for child in (child for children in self.children for child in children):
+            name = titles[id(child)]
             if child.about.unwatched:
-                why = f"{name(child)} cannot be watched: {child.about.unwatched}, and it imports a framework"
-                self._results[name(child)] = _undecided(Reason("not-instrumented", why))
+                why = f"{name} cannot be watched: {child.about.unwatched}, and it imports a framework"
+                self._results[name] = _undecided(Reason("not-instrumented", why))
             elif child.trouble is not None:
-                self._results[name(child)] = _undecided(not_instrumented(child.trouble, name(child)))
-        a, b = ([child for child in children if child.trained] for children in known)
+                self._results[name] = _undecided(not_instrumented(child.trouble, name))
+        a, b = ([child for child in children if child.content] for children in self.children)
         for one, other in _pairs(a, b):
             shown = one or other
-            assert shown is not None
-            if name(shown) in self._results:
+            assert shown is not None and shown.content is not None
+            name = titles[id(shown)]
+            if name in self._results:
                 continue
             if _equal(one, other):
                 found = CheckResult("", REPEATS, steps_compared=shown.content.steps)
             elif _shared_work(a, b, shown):
                 found = _undecided(Reason("not-comparable", _SHARED))
+            elif one is None or other is None:
+                found = self._alone(name, shown, self.names[0 if other is None else 1])
             else:
-                found = self._judged(name(shown), one, other)
-            self._results[name(shown)] = found
+                found = self._judged(name, one, other)
+            self._results[name] = found
         gravest = min(self._results.values(), key=lambda each: _GRAVEST.index(each.verdict), default=None)
         decisive = gravest if gravest is not None and gravest.verdict != REPEATS else None
         results = self._results.items()
@@ -95,40 +94,36 @@ class Comparison:
             tuple(ChildResult(name, r.verdict, r.steps_compared, r.reason) for name, r in results), decisive
         )
 
-    def _judged(self, name: str, one: Child | None, other: Child | None) -> CheckResult:
-        if one is None or other is None:
-            return self._alone(name, one or other)
-        if not (one.content.frames and other.content.frames):
+    def _judged(self, name: str, one: Child[Recording], other: Child[Recording]) -> CheckResult:
+        if not (_frames(one) and _frames(other)):
             return self._unknown(name, one, other, 0)
-        result = self.compare(one.folder, other.folder)
+        result = self.compare(one.recording, other.recording)
         first = result.first_difference
-        if result.verdict == DIVERGES and first is not None and not first.uneven:
+        if (first is not None and not first.uneven) or (one.whole and other.whole):
             firsts = [d and replace(d, process=name) for d in (first, result.first_bit_difference)]
-            return result.replace(first_difference=firsts[0], first_bit_difference=firsts[1])
-        if one.end is not None and other.end is not None:
             reason = f"{name}: {result.reason}" if result.reason else None
-            first = first and replace(first, process=name)
-            return result.replace(reason=reason, first_difference=first)
-        if self.stopped:
+            return result.replace(reason=reason, first_difference=firsts[0], first_bit_difference=firsts[1])
+        if self.stopped and not _failed(one, other):
             return result.replace(verdict=REPEATS, reason=None, reason_kind=None, first_difference=None)
         return self._unknown(name, one, other, result.steps_compared)
 
-    def _unknown(self, name: str, one: Child, other: Child, steps: int) -> CheckResult:
-        how = "was cut off while it ran" if one.cut_off or other.cut_off else _CRASHED
+    def _unknown(self, name: str, one: Child[Recording], other: Child[Recording], steps: int) -> CheckResult:
         known = f"equal up to step {steps}, nothing is known of what came after"
+        if _failed(one, other):
+            return _undecided(Reason("crashed", f"{name} failed: {known}"), steps)
+        how = "was cut off while it ran" if one.cut_off or other.cut_off else _CRASHED
         return _undecided(Reason("abrupt-exit", f"{name} {how}: {known}"), steps)
 
-    def _alone(self, name: str, child: Child | None) -> CheckResult:
-        """Trained in one of the twins."""
-        assert child is not None
+    def _alone(self, name: str, child: Child[Recording], run: str) -> CheckResult:
+        """Trained in one of the runs."""
         if self.stopped:
             return CheckResult("", REPEATS)
-        twin = self.names[0] if self.twins[0] in child.folder.parents else self.names[1]
-        message = f"{name} trained in twin {twin} only"
-        if child.end is None:
+        message = f"{name} trained in {self.title.format(run)} only"
+        if child.status in ("cut off", "lost"):
             return _undecided(Reason("abrupt-exit", f"{message}, where it was cut off"))
-        first = Difference(min(1, child.content.steps), "weights", STEP_COUNT, only_in=twin, process=name)
-        return CheckResult("", DIVERGES, message, "uneven", first_difference=first)
+        assert child.content is not None
+        first = Difference(min(1, child.content.steps), "weights", STEP_COUNT, only_in=run, process=name)
+        return CheckResult.of("", DIVERGES, Reason("uneven", message), first_difference=first)
 
 
 _GRAVEST = (DIVERGES, UNDECIDED, REPEATS)
@@ -139,16 +134,22 @@ _SHARED = (
 )
 
 
-def _counts(child: Child) -> bool:
-    return child.trained or bool(child.about.unwatched) or child.trouble is not None
+def _frames(child: Child[Any]) -> int:
+    return child.content.frames if child.content is not None else 0
 
 
-def _pairs(a: list[Child], b: list[Child]) -> list[tuple[Child | None, Child | None]]:
-    """Each child of one twin with its counterpart in the other: the one with the same content, wherever processes were
+def _failed(one: Child[Any], other: Child[Any]) -> bool:
+    return "failed" in (one.status, other.status)
+
+
+def _pairs(
+    a: list[Child[Recording]], b: list[Child[Recording]]
+) -> list[tuple[Child[Recording] | None, Child[Recording] | None]]:
+    """Each child of one run with its counterpart in the other: the one with the same content, wherever processes were
     started in no certain order; then the one of the same name; then the next."""
     left = list(b)
-    found: dict[int, Child] = {}
-    alike: tuple[Callable[[Child, Child], bool], ...] = (
+    found: dict[int, Child[Recording]] = {}
+    alike: tuple[Callable[[Child[Any], Child[Any]], bool], ...] = (
         lambda one, other: one.about.identity == other.about.identity and _equal(one, other),
         _equal,
         lambda one, other: (one.about.label, one.about.identity) == (other.about.label, other.about.identity),
@@ -165,25 +166,22 @@ def _pairs(a: list[Child], b: list[Child]) -> list[tuple[Child | None, Child | N
     return [*((one, found.get(number)) for number, one in enumerate(a)), *((None, other) for other in left)]
 
 
-def _equal(one: Child | None, other: Child | None) -> bool:
+def _equal(one: Child[Any] | None, other: Child[Any] | None) -> bool:
     """Both came to the same end, by the same steps."""
-    if one is None or other is None or not one.content.frames:
+    if one is None or other is None or not (one.content and other.content and one.content.frames):
         return False
-    statuses = {one.status, other.status}
-    if statuses == {
-        "ended",
-        "cut off",
-    }:  # a pool ends its workers as they end themselves: either may be first
+    if {one.status, other.status} == {"ended", "cut off"}:
+        # A pool ends its workers as they end themselves: either may be first.
         return one.content.going_on == other.content.going_on
-    return len(statuses) == 1 and statuses <= {"ended", "stopped", "cut off"} and one.content == other.content
+    return one.status == other.status and (one.whole or one.cut_off) and one.content == other.content
 
 
-def _shared_work(a: list[Child], b: list[Child], child: Child) -> bool:
-    return child.about.pool and any(sum(each.about.pool for each in twin) > 1 for twin in (a, b))
+def _shared_work(a: list[Child[Any]], b: list[Child[Any]], child: Child[Any]) -> bool:
+    return child.about.pool and any(sum(each.about.pool for each in run) > 1 for run in (a, b))
 
 
 def _undecided(reason: Reason, steps: int = 0) -> CheckResult:
-    return CheckResult("", UNDECIDED, reason.message, reason.kind, steps_compared=steps)
+    return CheckResult.of("", UNDECIDED, reason, steps_compared=steps)
 
 
 def _headline(found: CheckResult) -> str:

@@ -10,7 +10,8 @@ from twinrun.comparison.contract import Contract
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
 from twinrun.environment.verdict import with_environments
-from twinrun.launch.family import Comparison
+from twinrun.launch.children import children_of
+from twinrun.launch.family import Comparison, Family
 from twinrun.launch.judged import judged
 from twinrun.launch.no_step import no_step
 from twinrun.launch.recorded_twin import RecordedTwin
@@ -25,25 +26,37 @@ Twins = tuple[RecordedTwin, RecordedTwin]
 
 def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
     """With the processes that each of them started."""
-    result = compare_one(a, b, contract)
-    stopped = any(read_manifest(each).status in ("stopped", "held") for each in (a, b))
-    family = Comparison((a, b), lambda one, other: compare_one(one, other, contract), stopped).run()
-    if result.reason_kind == "no-step" and family.observed:
-        result = result.replace(verdict=REPEATS, reason=None, reason_kind=None)
-    return family.judge(result)
+    manifests = [read_manifest(each) for each in (a, b)]
+    stopped = any(manifest.status in ("stopped", "held") for manifest in manifests)
+    family = compare_children(a, b, contract, stopped=stopped)
+    result = compare_one(a, b, contract, observed=family.observed)
+    return with_environments(family.judge(result), *(manifest.environment for manifest in manifests))
 
 
-def compare_one(a: Path, b: Path, contract: Contract, names: tuple[str, str] = ("A", "B")) -> CheckResult:
+def compare_children(
+    a: Path, b: Path, contract: Contract, *, stopped: bool, names: tuple[str, str] = ("A", "B")
+) -> Family:
+    def compare(one: Path, other: Path) -> CheckResult:
+        return compare_one(one, other, contract, names)
+
+    return Comparison((children_of(a), children_of(b)), compare, stopped, names).run()
+
+
+def compare_one(
+    a: Path, b: Path, contract: Contract, names: tuple[str, str] = ("A", "B"), *, observed: bool = False
+) -> CheckResult:
+    """Of one process. `observed`: there is something to compare, if only in others."""
     started = time.monotonic()
     twins = (RecordedTwin(names[0], a), RecordedTwin(names[1], b))
     manifests = (twins[0].manifest, twins[1].manifest)
-    judge = Judge(contract, twins)
+    judge = Judge(contract, twins, observed=observed)
     lengths = tuple(len(twin.reader) for twin in twins)
     shared = min(lengths)
     start = _first_difference(twins, shared)
     if start:
         judge.steps = twins[0].reader.frame(start - 1).step
-        judge.observed = (first := twins[0].reader.first_observation()) is not None and first < start
+        first = twins[0].reader.first_observation()
+        judge.observed = observed or (first is not None and first < start)
     verdict: Verdict = REPEATS
     reason: Reason | None = None
     if contract.bands:
@@ -56,14 +69,13 @@ def compare_one(a: Path, b: Path, contract: Contract, names: tuple[str, str] = (
         verdict, reason = UNDECIDED, unknown
     elif verdict == REPEATS or uneven:
         verdict, reason = _ends(judge, manifests, lengths)
-    result = judged(manifests[0].program, verdict, reason, judge).replace(
+    return judged(manifests[0].program, verdict, reason, judge).replace(
         controls=manifests[0].controls,
         environment=manifests[0].environment,
         timing={"seconds": round(time.monotonic() - started, 3)},
         recordings=(str(a), str(b)),
         notes=(*_environment_notes(manifests), *_data_notes(twins, equal=start == lengths[0] == lengths[1])),
     )
-    return with_environments(result, manifests[0].environment, manifests[1].environment)
 
 
 def _first_difference(twins: Twins, shared: int) -> int:

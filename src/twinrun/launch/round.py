@@ -14,13 +14,13 @@ import msgspec
 
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
-from twinrun.launch.children import with_children
-from twinrun.launch.family import Comparison, Family
+from twinrun.launch.children import note_survivors, with_children
+from twinrun.launch.family import Family
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.judged import judged
 from twinrun.launch.lockstep import Look, Outcome, advance
 from twinrun.launch.no_step import no_step
-from twinrun.launch.offline import compare_one
+from twinrun.launch.offline import compare_children
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing
 from twinrun.launch.recorded_twin import RecordedTwin
@@ -233,14 +233,12 @@ class Round:
         """Of all twins, against those of the first, up to the first twin whose children differ."""
         first, *others = (witness.folder for witness in judge.witnesses)
         stopped = any(twin.end is not None and twin.end.status == "stopped" for twin in twins)
+        for twin in twins:
+            note_survivors(twin.folder)
         found = Family()
         for other in others:
             names = (first.name, other.name)
-
-            def compare(a: Path, b: Path, names: tuple[str, str] = names) -> CheckResult:
-                return compare_one(a, b, self.options.contract, names)
-
-            found = Comparison((first, other), compare, stopped, names).run()
+            found = compare_children(first, other, self.options.contract, stopped=stopped, names=names)
             if found.decisive is not None:
                 break
         return found

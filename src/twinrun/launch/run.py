@@ -13,6 +13,7 @@ import msgspec
 from twinrun.comparison.contract import BITWISE
 from twinrun.comparison.judge import Judge
 from twinrun.findings.finding import Finding
+from twinrun.launch.children import children_of, with_children
 from twinrun.launch.folders import new_folder
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.lockstep import advance
@@ -37,6 +38,7 @@ class RunOptions(Intervened):
     timeout: float | None = None
     detail: bool = False
     keep_values: bool = False
+    keep_child_values: bool = False
     folder: str | None = None
     audit_until: float | None = None  # audit its datasets and record no events
 
@@ -53,6 +55,7 @@ class RunResult:
     facts: Facts
     output_tail: str | None = None
     findings: tuple[Finding, ...] = ()
+    children: int = 0  # processes that it started and that trained, or may have
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -60,6 +63,7 @@ class RunResult:
             "program": self.program,
             "recording": str(self.recording),
             "steps": self.steps,
+            "children": self.children,
             "exit_code": self.exit_code,
             "reason": self.reason,
             "reason_kind": self.reason_kind,
@@ -88,7 +92,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
     twin = Twin(
         "A", options.program, folder / "A", setup_for(1, options.interventions),
         lockstep=on_frame is not None, steps=options.steps, detail=options.detail, keep_values=options.keep_values,
-        events=options.audit_until is None, audit_until=options.audit_until,
+        keep_child_values=options.keep_child_values, events=options.audit_until is None, audit_until=options.audit_until,
     )  # fmt: skip
     judge = Judge(BITWISE, [twin])
 
@@ -106,7 +110,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
         twin.kill()
         screen.close()
     tail = (twin.trouble and twin.trouble.traceback) or (twin.tail() if reason else None)
-    facts = twin.end.facts if twin.end is not None else Facts()
+    facts = with_children(twin.end.facts if twin.end is not None else Facts(), twin.folder)
     facts.notes += remarks(options.pin, facts)
     missing = strictly_missing(options.pin, facts)
     if missing is not None and code == 0:
@@ -115,6 +119,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
         str(options.program), folder / "A", judge.steps, code,
         reason and reason.message, reason and reason.kind,
         round(time.monotonic() - started, 3), facts, tail, refusals(noticed([facts])),
+        len(children_of(twin.folder)),
     )  # fmt: skip
 
 
@@ -131,6 +136,6 @@ def _ending(twin: Twin, kind: str, options: RunOptions, observed: bool) -> tuple
         return (code if code > 0 else 128 - code), Reason("crashed", f"the program {ending(code)}")
     if twin.end is None:
         return 2, Reason("abrupt-exit", f"{NO_END}: nothing is known of what came after step {twin.step}")
-    if not observed:
+    if not observed and not children_of(twin.folder):
         return 0, no_step([twin.facts()])
     return 0, None

@@ -16,6 +16,7 @@ from typing import Any
 from twinrun.comparison.verdict import Reason, ReasonKind
 from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotWrite
+from twinrun.launch.children import note_survivors
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
@@ -158,6 +159,7 @@ class Twin:
         """End it and everything it started. The recording's manifest gets what only the parent knows: the exit code, and
         the status where the process could not reach its end."""
         code = self.process.poll()
+        note_survivors(self.folder)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()

@@ -64,9 +64,11 @@ def headline(result: CheckResult) -> str:
 def compared(result: CheckResult) -> str:
     """What was equal. A program without a step is judged by what it evaluates and probes."""
     steps = f"{result.steps_compared} steps" if result.steps_compared else "evaluations and probes"
-    children = len(result.children)
-    also = f" and {children} child process{'es' if children > 1 else ''}" if children else ""
-    return steps + also
+    return steps + _and_children(len(result.children))
+
+
+def _and_children(count: int) -> str:
+    return f" and {count} child process{'es' if count > 1 else ''}" if count else ""
 
 
 def within(result: CheckResult) -> str:
@@ -189,7 +191,7 @@ def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
     if quiet:
         yield str(result.recording)
         return
-    yield f"recorded {result.steps} steps in {result.seconds:.1f} s"
+    yield f"recorded {result.steps} steps{_and_children(result.children)} in {result.seconds:.1f} s"
     if result.reason:
         yield f"  {inline(result.reason)}"
     yield from (f"  note: {inline(note)}" for note in result.facts.notes)
