@@ -95,6 +95,7 @@ class Delivered(Struct, frozen=True):
     differences: tuple[OutputDifference, ...] = ()
     only_shows: tuple[str, ...] = ()  # places that differ in what shows the clock, a duration, a made-up name
     ignored: tuple[str, ...] = ()  # places that the user has said may differ
+    reordered: bool = False  # several threads or processes print, and their lines come in another order
 
     def first(self) -> str:
         """The first difference, as part of a sentence."""

@@ -105,3 +105,74 @@ def test_steps_are_nothing_to_the_contract_of_output(tmp_path: Path) -> None:
     program = "import random, twinrun\nfor step in range(random.randint(3, 9)):\n    twinrun.probe('w', random.random())\n"
     code, document = checked(tmp_path, program + "print('done')\n", "--contract", "output")
     assert code == 0, document["reason"]
+
+
+# Which of two goes first alternates from process to process, as if they raced and each twin saw another winner.
+RACES = (
+    TRAINS
+    + """
+import itertools, os, subprocess, sys, threading
+def order():
+    for number in itertools.count():
+        try:
+            os.close(os.open(f"{os.environ['TWINRUN_HOME']}/{sys.argv[1]}-{number}", os.O_CREAT | os.O_EXCL))
+            return (0, 1) if number % 2 else (1, 0)
+        except FileExistsError:
+            pass
+"""
+)
+
+
+def raced(folder: Path, program: str) -> tuple[str | None, dict[str, Any]]:
+    (folder / "train.py").write_text(RACES + program)
+    words = ("check", "--no-diagnose", "--output-format", "json", "train.py", folder.name)
+    document = twinrun(*words, cwd=folder).document
+    return document["reason_kind"], document["delivered"]
+
+
+def test_threads_that_print_in_another_order_are_no_difference(tmp_path: Path) -> None:
+    program = """
+def work(name):
+    for line in range(3):
+        print("thread", name, "line", line)
+threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
+print("start")
+for number in order():
+    threads[number].start()
+    threads[number].join()
+print("end")
+"""
+    kind, delivered = raced(tmp_path, program)
+    assert (kind, delivered["output"], delivered["reordered"]) == (None, "equal", True)
+
+
+CHILD = "import sys; sys.stdin.readline(); [print('child', sys.argv[1], 'line', line) for line in range(3)]"
+
+
+def test_processes_that_print_in_another_order_are_no_difference(tmp_path: Path) -> None:
+    program = f"""
+def start(name):
+    return subprocess.Popen([sys.executable, "-c", {CHILD!r}, name], stdin=subprocess.PIPE)
+children = [start(name) for name in "ab"]
+for number in order():
+    children[number].communicate()
+"""
+    kind, delivered = raced(tmp_path, program)
+    assert (kind, delivered["output"], delivered["reordered"]) == (None, "equal", True)
+    # Nobody knows who printed what where a process is not one of Python's.
+    shell = program.replace("[sys.executable", '["sh"').replace(repr(CHILD), "'read x; echo child $0'")
+    kind, delivered = raced(tmp_path, shell)
+    assert (kind, delivered["reordered"]) == ("unwatched-output", False)
+
+
+def test_what_a_thread_itself_prints_in_another_order_is_a_difference(tmp_path: Path) -> None:
+    done = """
+done = []
+threads = [threading.Thread(target=done.append, args=(name,)) for name in "ab"]
+for number in order():
+    threads[number].start()
+    threads[number].join()
+"""
+    beside = "threading.Thread(target=print, args=('beside',)).start()\n"
+    kind, delivered = raced(tmp_path, beside + done + "print(*done, sep='\\n')")
+    assert (kind, delivered["output"]) == ("unwatched-output", "different")

@@ -18,6 +18,7 @@ from twinrun.comparison.delivered import STDOUT, Delivery, Ignored, Mismatch, co
 from twinrun.comparison.shown import TICK, Run, only_shows, visible_lines
 from twinrun.errors import UsageError
 from twinrun.frameworks.keras import Keras
+from twinrun.recording.printed import FILE, Printed
 
 NOW = time.mktime((2026, 3, 14, 15, 9, 26, 0, 0, -1))
 A, B = Run(4711, NOW, NOW + 8), Run(4712, NOW + 1, NOW + 9)
@@ -305,3 +306,66 @@ def test_json_is_compared_line_by_line(tmp_path: Path) -> None:
     ]
     (found,) = compare(one, two).mismatches
     assert found.line == 3 and not still_there(found, tuple(frozen), None, drawn="nothing")
+
+
+def said(folder: Path, run: Run, output: str, *texts: tuple[str, str], process: str = "") -> Delivery:
+    """What threads printed, each under its name; a name with a number is one of several threads of that name."""
+    made = delivery(folder, run, output)
+    notes = [Printed(process, name.rstrip("12"), ord(name[-1]), text) for name, text in texts]
+    (folder / FILE).write_bytes(b"".join(note.line() for note in notes))
+    return made
+
+
+def test_lines_of_several_threads_in_another_order_are_no_difference(tmp_path: Path) -> None:
+    texts = [("a", "one"), ("a", "\n"), ("b", "two"), ("b", "\n")]
+    one = said(tmp_path / "a", A, "one\ntwo\n", *texts)
+    other = said(tmp_path / "b", B, "onetwo\n\n", *texts[2:], *texts[:2])
+    found = compare(one, other)
+    assert (found.mismatches, found.reordered) == ([], True)
+    again = compare(one, said(tmp_path / "c", B, "one\ntwo\n", *texts))
+    assert (again.mismatches, again.reordered) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([("a", "1\n2\n"), ("b", "3\n")], [("b", "3\n"), ("a", "2\n1\n")]),  # its own lines in another order
+        ([("a", "1\n"), ("b", "2\n")], [("a", "2\n"), ("b", "1\n")]),  # the lines of another thread
+        ([("a", "1\n2\n")], [("a", "2\n1\n")]),
+    ],
+)
+def test_lines_of_one_thread_in_another_order_are_a_difference(
+    tmp_path: Path, a: list[tuple[str, str]], b: list[tuple[str, str]]
+) -> None:
+    one, other = (
+        said(tmp_path / name, run, "".join(text for _, text in texts), *texts)
+        for name, run, texts in (("a", A, a), ("b", B, b))
+    )
+    assert compare(one, other).mismatches
+
+
+def test_nothing_is_said_of_who_printed_where_not_all_of_it_is_known(tmp_path: Path) -> None:
+    texts = [("a", "1\n"), ("b", "2\n")]
+    one = said(tmp_path / "a", A, "1\n2\n3\n", *texts)
+    other = said(tmp_path / "b", B, "2\n1\n3\n", *texts)
+    assert compare(one, other).mismatches and not one.lines_by_writer
+
+
+def test_threads_of_one_name_are_told_apart_by_what_they_print(tmp_path: Path) -> None:
+    one = said(tmp_path / "a", A, "1\n2\n", ("w1", "1\n"), ("w2", "2\n"), process="1")
+    other = said(tmp_path / "b", B, "2\n1\n", ("w1", "2\n"), ("w2", "1\n"), process="1")
+    assert compare(one, other).mismatches == []
+    assert list(one.lines_by_writer) == ["process 1, thread w", "process 1, thread w #2"]
+
+
+def test_a_duration_that_a_thread_prints_is_looked_up_among_its_own_lines(tmp_path: Path) -> None:
+    def run(name: str, run: Run, seconds: float, first: str) -> Delivery:
+        texts = {"a": f"a: training time: {seconds}\n", "b": "b: loss 0.5\nb: loss 0.4\n"}
+        order = sorted(texts, key=lambda each: each != first)
+        return said(tmp_path / name, run, "".join(map(texts.__getitem__, order)), *texts.items())
+
+    (found,) = compare(run("1", A, 3.2, "a"), run("2", B, 3.4, "b")).mismatches
+    assert found.place == "standard output (thread a), line 1"
+    frozen = (run("3", A, 1.4, "b"), run("4", A, 1.4, "a"))
+    assert still_there(found, None, None, drawn="nothing")
+    assert not still_there(found, frozen, None, drawn="nothing")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import difflib
 import filecmp
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from twinrun.comparison.contents import Contents, Part, contents
 from twinrun.comparison.shown import FROZEN, Drawn, Run, only_shows, visible_lines
 from twinrun.errors import UsageError
+from twinrun.recording.printed import texts_by_writer
 
 STDOUT = "standard output"
 _MOST_OUTPUT = 16 << 20
@@ -34,7 +37,24 @@ class Delivery:
 
     def lines(self) -> list[str]:
         with self.output.open("rb") as file:
-            text = file.read(_MOST_OUTPUT).decode("utf-8", "replace")
+            return self._visible(file.read(_MOST_OUTPUT).decode("utf-8", "replace"))
+
+    @cached_property
+    def lines_by_writer(self) -> dict[str, list[str]]:
+        """Of each thread and process, where several printed, and all of the output was printed by them."""
+        texts = texts_by_writer(self.output.parent)
+        if len(texts) < 2:
+            return {}
+        found = [(writer, self._visible(text)) for writer, text in texts]
+        # Of several threads of one name, nobody knows which is which.
+        found.sort(key=lambda each: (each[0], [self.run.hide(line) for line in each[1]]))
+        return {
+            f"{writer} #{number}" if number > 1 else writer: lines
+            for writer, same in itertools.groupby(found, key=lambda each: each[0])
+            for number, (_, lines) in enumerate(same, start=1)
+        }
+
+    def _visible(self, text: str) -> list[str]:
         return [line for line in visible_lines(text) if not self.is_progress(line)]
 
 
@@ -84,10 +104,11 @@ class Ignored:
 class Compared:
     mismatches: list[Mismatch]
     files: int  # that were compared
+    reordered: bool = False  # threads and processes printed in another order
 
 
 def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Compared:
-    found = list(_texts(STDOUT, "", one.lines(), other.lines(), one.run, other.run))
+    found, reordered = _printed(one, other)
     too_long = max(each.output.stat().st_size for each in (one, other)) > _MOST_OUTPUT
     if too_long and not filecmp.cmp(one.output, other.output, shallow=False):
         found.append(Mismatch(STDOUT, a="differs, and is longer than what is looked at"))
@@ -110,7 +131,19 @@ def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Com
             found.append(Mismatch(name, a="there" if left else "removed", b="there" if right else "removed"))
     if len(found) > _MOST:
         found[_MOST:] = [Mismatch(found[_MOST].where, a="more differences than were looked at")]
-    return Compared(found, sum(bool(name and second) for name, second in pairs))
+    return Compared(found, sum(bool(name and second) for name, second in pairs), reordered)
+
+
+def _printed(one: Delivery, other: Delivery) -> tuple[list[Mismatch], bool]:
+    """The output as it stands, or that of each thread and process for itself, whichever is more alike: the output is equal
+    where one of them is."""
+    found = list(_texts(STDOUT, "", one.lines(), other.lines(), one.run, other.run))
+    a, b = (one.lines_by_writer, other.lines_by_writer) if found else ({}, {})
+    if not (a and b):
+        return found, False
+    names = sorted({*a, *b})
+    apart = [m for n in names for m in _texts(STDOUT, n, a.get(n, []), b.get(n, []), one.run, other.run)]
+    return (apart, True) if len(apart) < len(found) else (found, False)
 
 
 def still_there(
@@ -233,7 +266,7 @@ def _changed(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
 def _part(found: Mismatch, delivery: Delivery, reader: Reader | None) -> Part | None:
     """The same part of another delivery; None where there is none."""
     if found.where == STDOUT:
-        return delivery.lines()
+        return delivery.lines_by_writer.get(found.part) if found.part else delivery.lines()
     by_likeness = sorted(delivery.files, key=lambda name: name != found.where)
     for name in by_likeness:
         path = delivery.files[name]

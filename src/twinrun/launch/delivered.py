@@ -11,6 +11,7 @@ from twinrun.protocol import Event, Freeze, differs, one
 from twinrun.protocol.evidence import Pair, in_library, is_direct, side_by_side
 from twinrun.protocol.registry import frameworks, source
 from twinrun.recording.manifest import read_manifest
+from twinrun.recording.printed import OUTPUT
 from twinrun.result import (
     DIVERGES,
     REPEATS,
@@ -63,11 +64,11 @@ def _ran_to_the_end(last: Round) -> bool:
 def _compare(last: Round) -> Delivered:
     first, *others = _deliveries(last)
     mismatches: dict[Mismatch, None] = {}
-    files = 0
+    files, reordered = 0, False
     for other in others:
         compared = compare(first, other, read_by_frameworks)
         mismatches |= dict.fromkeys(compared.mismatches)
-        files = max(files, compared.files)
+        files, reordered = max(files, compared.files), reordered or compared.reordered
     ignored = [m for m in mismatches if any(each.covers(m) for each in last.options.ignored_output)]
     left = [m for m in mismatches if m not in ignored]
     shows: list[Mismatch] = []
@@ -81,6 +82,7 @@ def _compare(last: Round) -> Delivered:
         differences=tuple(map(_reported, left[:_SHOWN])),
         only_shows=tuple(m.place for m in shows[:_SHOWN]),
         ignored=tuple(m.place for m in ignored[:_SHOWN]),
+        reordered=reordered,
     )
 
 
@@ -147,7 +149,7 @@ def _deliveries(last: Round) -> list[Delivery]:
     for name, facts in zip(last.names, last.facts, strict=True):
         manifest = read_manifest(last.folder / name)
         run = Run(facts.process, manifest.started, manifest.ended or manifest.started)
-        output = last.folder / name / "stdout.txt"
+        output = last.folder / name / OUTPUT
         found.append(Delivery(run, output, last.views.changes(name), is_progress))
     return found
 

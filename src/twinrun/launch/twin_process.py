@@ -29,6 +29,7 @@ from twinrun.recording.dump import Key
 from twinrun.recording.folder import record_end
 from twinrun.recording.frame import Frame
 from twinrun.recording.manifest import Status
+from twinrun.recording.printed import OUTPUT
 from twinrun.twin.family import entrance
 
 
@@ -58,7 +59,7 @@ class Twin:
         spec_file = folder / "spec.json"
         try:
             folder.mkdir(parents=True)
-            out = (folder / "stdout.txt").open("wb")
+            out = (folder / OUTPUT).open("wb")
             err = (folder / "stderr.txt").open("wb")
             spec.write(spec_file)
         except OSError as problem:
@@ -174,7 +175,7 @@ class Twin:
     def tail(self, lines: int = 15) -> str:
         """The end of what the program printed: its errors first of all."""
         known = frameworks()
-        for name in ("stderr.txt", "stdout.txt"):
+        for name in ("stderr.txt", OUTPUT):
             with contextlib.suppress(OSError):
                 text = (self.folder / name).read_bytes()[-16_384:].decode("utf-8", "replace").strip()
                 kept = [line for line in text.splitlines() if not any(f.is_log_noise(line) for f in known)]

@@ -150,6 +150,8 @@ def _delivered(result: CheckResult) -> Iterator[str]:
         yield f"  {inline(one.place)} differs: {inline(one.a)!r} against {inline(one.b)!r}"
     if len(found.differences) > 6:
         yield f"  and {len(found.differences) - 6} more places of the output"
+    if found.reordered:
+        yield "  standard output: lines of several threads or processes in another order"
     if found.only_shows:
         yield f"  differs only in what shows the time or a made-up name: {inline(_some(found.only_shows))}"
     if found.ignored:

@@ -19,6 +19,7 @@ from twinrun.protocol.spec import Spec
 from twinrun.twin.family import Family, Mailbox, restore_environment
 from twinrun.twin.imports import when_imported
 from twinrun.twin.pinning import install_pin
+from twinrun.twin.printing import follow_output
 from twinrun.twin.recorder import Recorder, activate, child_spec, describe
 from twinrun.twin.session import Session, begin
 from twinrun.twin.starting import POINTS, follow_exec
@@ -44,6 +45,7 @@ def start(spec_file: str) -> None:
         channel.send_message(TROUBLE, describe(problem))
         return
     follow_children(recorder)
+    follow_output(recorder)
     _see_abrupt_exit(recorder)
     sys.excepthook = recorder.excepthook(sys.excepthook)
     try:
