@@ -65,6 +65,11 @@ def batch_normalization():
     return [minimize("AdamOptimizer", tf.reduce_sum((x * w) ** 2)), moved]
 
 @graph
+def references_of_adam():
+    w, v = (tf.get_variable(name, initializer=1.0, use_resource=False) for name in "wv")
+    return [minimize("AdamOptimizer", (w * v) ** 2)]
+
+@graph
 def in_a_loop():
     w = tf.get_variable("w", initializer=1.0)
     grown = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), [0, w])[1]
@@ -95,6 +100,8 @@ def test_a_read_beside_a_change_clashes(found: dict[str, object], name: str) -> 
     assert found[name] == ["w", [False, True]]
 
 
-@pytest.mark.parametrize("name", ["loss_beside_training", "ordered", "batch_normalization", "in_a_loop"])
+@pytest.mark.parametrize(
+    "name", ["loss_beside_training", "ordered", "batch_normalization", "references_of_adam", "in_a_loop"]
+)
 def test_what_waits_for_the_other_does_not_clash(found: dict[str, object], name: str) -> None:
     assert found[name] is None

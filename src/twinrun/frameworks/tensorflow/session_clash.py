@@ -39,7 +39,7 @@ class Clash(msgspec.Struct, frozen=True):
 def find_clash(ops: Mapping[str, Any], fed: Collection[str]) -> Clash | None:
     """The first clash among these ops, two changes before a change and a read. Ops in loops and branches are left
     out: which of them run is known only when they do."""
-    users: dict[str, list[Any]] = {}
+    users: dict[str, dict[str, Use]] = {}
     for op in ops.values():
         if (
             op.type == "VarIsInitializedOp"
@@ -47,25 +47,41 @@ def find_clash(ops: Mapping[str, Any], fed: Collection[str]) -> Clash | None:
             or op._get_control_flow_context() is not None
         ):
             continue
-        for name in {variable for tensor in op.inputs if (variable := _variable(tensor))}:
-            users.setdefault(name, []).append(op)
-    shared = {name: found for name, found in users.items() if len(found) > 1 and any(map(_changes, found))}
-    if not shared:
-        return None
-    number = {op.name: place for place, op in enumerate(op for found in shared.values() for op in found)}
-    waits = _waits_for(ops, fed, number)
+        for tensor, argument in zip(
+            op.inputs, [*op.op_def.input_arg, *[None] * len(op.inputs)], strict=False
+        ):
+            variable = _variable(tensor)
+            if variable is not None:
+                changes = CHANGES.match(op.type) is not None and _is_changed(tensor, argument)
+                before = users.setdefault(variable, {}).get(op.name)
+                users[variable][op.name] = Use(
+                    op.name, "", changes or (before is not None and before.changes)
+                )
+    shared = {
+        variable: list(uses.values())
+        for variable, uses in sorted(users.items())
+        if len(uses) > 1 and any(use.changes for use in uses.values())
+    }
+    number = {name: n for n, name in enumerate({use.op for uses in shared.values() for use in uses})}
+    waits = _waits_for(ops, fed, number) if shared else {}
     clashes = [
-        (name, pair)
-        for name, found in sorted(shared.items())
-        for pair in combinations(sorted(found, key=lambda op: str(op.name)), 2)
-        if any(map(_changes, pair))
-        and not waits[pair[0].name] >> number[pair[1].name] & 1
-        and not waits[pair[1].name] >> number[pair[0].name] & 1
+        Clash(variable, (one, other))
+        for variable, uses in shared.items()
+        for one, other in combinations(sorted(uses, key=lambda use: use.op), 2)
+        if (one.changes or other.changes)
+        and not waits[one.op] >> number[other.op] & 1
+        and not waits[other.op] >> number[one.op] & 1
     ]
     if not clashes:
         return None
-    variable, (one, other) = min(clashes, key=lambda clash: not all(map(_changes, clash[1])))
-    return Clash(variable, (_use(one), _use(other)))
+    first = min(clashes, key=lambda clash: not all(use.changes for use in clash.uses))
+    one, other = (msgspec.structs.replace(use, place=_place(ops[use.op])) for use in first.uses)
+    return Clash(first.variable, (one, other))
+
+
+def _is_changed(tensor: Any, argument: Any) -> bool:
+    """Of an op that changes variables: whether this input is one of them, and not a value that it reads."""
+    return tensor.dtype.base_dtype.name == "resource" or bool(argument is not None and argument.is_ref)
 
 
 def _variable(tensor: Any) -> str | None:
@@ -79,10 +95,6 @@ def _variable(tensor: Any) -> str | None:
 
 def _refers(tensor: Any) -> bool:
     return bool(tensor.dtype.base_dtype.name == "resource" or tensor.dtype._is_ref_dtype)
-
-
-def _changes(op: Any) -> bool:
-    return CHANGES.match(op.type) is not None
 
 
 def _waits_for(ops: Mapping[str, Any], fed: Collection[str], number: Mapping[str, int]) -> dict[str, int]:
@@ -112,6 +124,6 @@ def _waits_for(ops: Mapping[str, Any], fed: Collection[str], number: Mapping[str
     return before
 
 
-def _use(op: Any) -> Use:
+def _place(op: Any) -> str:
     file, line = user_line(op.traceback)
-    return Use(str(op.name), f"{relative(file)}:{line}" if file else "", _changes(op))
+    return f"{relative(file)}:{line}" if file else ""

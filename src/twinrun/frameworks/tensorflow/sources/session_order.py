@@ -1,13 +1,13 @@
-"""Ops of one `Session.run` that update or read the same variable in no fixed order. For an experiment the ops of the run
-are executed one at a time, which gives them one."""
+"""Ops of one `Session.run` that update or read the same variable in no fixed order. For an experiment they
+are run one after the other, which gives them one."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from twinrun.frameworks.lazy import Lazy
 from twinrun.frameworks.packages import tf_point
 from twinrun.frameworks.tensorflow.session_clash import Clash
 from twinrun.protocol.event import Event
@@ -18,49 +18,53 @@ from twinrun.sources.threads import look_for_races
 from twinrun.twin.callers import caller
 
 NAME = "session-order"
-_c_api = Lazy("tensorflow.python.client.pywrap_tf_session")
-_config = Lazy("tensorflow.core.protobuf.config_pb2")
-_IN_THE_CALLING_THREAD = -1
 
 
 def _do_run(session: Any, original: Any) -> Any:
     from twinrun.frameworks.tensorflow.session_graph import plan_of
 
-    def clash_in(graph: Any, asked: list[Any], feeds: Any) -> Clash | None:
-        with contextlib.suppress(Exception):  # the observer reads the same plan, and reports what fails
-            return plan_of(graph, asked, [reference.deref() for reference in feeds]).clash
-        return None
-
     def do_run(
         self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, options: Any, metadata: Any
     ) -> Any:
-        def run(options: Any) -> Any:
+        def clash(*asked: Any) -> Clash | None:
+            with contextlib.suppress(Exception):  # the observer reads the same plan, and reports what fails
+                return plan_of(self.graph, list(asked), [reference.deref() for reference in feeds]).clash
+            return None
+
+        def run(targets: list[Any], fetches: list[Any]) -> Any:
             return original(self, handle, targets, fetches, feeds, options, metadata)
 
         whole = handle is None  # a run in parts is ordered by the parts
-        clash = clash_in(self.graph, [*fetches, *targets], feeds) if whole and session.log.recording else None
-        if clash is None:
-            return run(options)
+        found = clash(*fetches, *targets) if whole and session.log.recording else None
+        if found is None:
+            return run(targets, fetches)
         who = caller()
-        session.log.record(NAME, "run", who, "Session.run", detail=clash)
+        session.log.record(NAME, "run", who, "Session.run", detail=found)
         if session.log.frozen(NAME, "run", who) is None:
-            return run(options)
-        ordered = _one_at_a_time(options)
-        try:
-            return run(ordered)
-        finally:
-            _c_api.TF_DeleteBuffer(ordered)
+            return run(targets, fetches)
+        results: dict[Any, Any] = {}
+        for part in _parts([*fetches, *targets], clash):
+            tensors = [one for one in part if hasattr(one, "op")]
+            values = run([one for one in part if not hasattr(one, "op")], tensors)
+            results.update(zip(map(id, tensors), values, strict=True))
+        return [results[id(tensor)] for tensor in fetches]
 
     return do_run
 
 
-def _one_at_a_time(options: Any) -> Any:
-    """The options of a run, in a new buffer, with all ops executed by the thread that asks for it."""
-    message = _config.RunOptions()
-    if options is not None:
-        message.ParseFromString(_c_api.TF_GetBuffer(options))
-    message.inter_op_thread_pool = _IN_THE_CALLING_THREAD
-    return _c_api.TF_NewBufferFromString(message.SerializeToString())
+def _parts(asked: Iterable[Any], clash: Callable[..., Clash | None]) -> list[list[Any]]:
+    """What a run was asked for, in parts of which none clashes with itself, as far as it can be taken apart."""
+    parts: list[list[Any]] = [[]]
+    left = deque(asked)
+    while left:
+        one = left.popleft()
+        if clash(one) and getattr(one, "type", "") == "NoOp" and one.control_inputs:  # what tf.group makes
+            left.extendleft(reversed(one.control_inputs))
+            continue
+        if parts[-1] and clash(*parts[-1], one):
+            parts.append([])
+        parts[-1].append(one)
+    return parts
 
 
 class SessionOrder(Source):
@@ -82,7 +86,7 @@ class SessionOrder(Source):
                 [event],
                 f"one Session.run {what}, in no fixed order",
                 notes=(f"{' and '.join(map(str, clash.uses))}: neither waits for the other",),
-                experiment="with the ops of this run executed one at a time",
+                experiment="with these run one after the other",
                 advice="make one of the two inside `with tf.control_dependencies([the_other]):`, or run them one "
                 "after the other",
             )
