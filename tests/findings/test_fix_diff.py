@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from proposing import program
 
-from twinrun.findings.fixes import Fix, as_diff, combined, propose
+from twinrun.findings.fixes import Place, as_patch, propose, together
 from twinrun.findings.fixes.diff import file_diff
-from twinrun.findings.fixes.fix import Edit, apply, edits_between
 from twinrun.findings.fixes.fixers import FIXERS
 
 SOURCE = program(
@@ -40,17 +40,17 @@ SOURCE = program(
 PLACES = [("TW302", 6), ("TW101", 7), ("TW201", 14), ("TW203", 15), ("TW202", 15)]
 
 
-def all_fixes(source: str = SOURCE, file: str = "train.py") -> list[Fix]:
-    fixes = [propose(code, file, line, source) for code, line in PLACES]
-    assert None not in fixes
-    return [fix for fix in fixes if fix is not None]
+def fixed(source: str = SOURCE, places: Sequence[tuple[str, int]] = PLACES, file: str = "train.py") -> str:
+    """The source after one patch for all these places."""
+    found = [Place(code, file, line, source, source) for code, line in places]
+    return together(found, {file: source}, program=file).texts.get(file, source)
 
 
-def patched(folder: Path, name: str, before: str, diff: str, *command: str) -> str:
+def patched(folder: Path, name: str, before: str, diff: bytes, *command: str) -> str:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(before.encode())
-    done = subprocess.run(command, input=diff.encode(), cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(command, input=diff, cwd=folder, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return path.read_bytes().decode()
 
@@ -65,21 +65,22 @@ def test_the_patch_of_all_fixes_gives_the_fixed_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, command: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    fixes = all_fixes(file=name)
-    after = patched(tmp_path, name, SOURCE, as_diff(fixes), *command)
-    assert after == combined(SOURCE, fixes)
-    assert ast.parse(after)
+    expected = fixed(file=name)
+    patch = as_patch({name: (SOURCE.encode(), expected.encode())})
+    assert patched(tmp_path, name, SOURCE, patch, *command) == expected
+    assert ast.parse(expected)
 
 
 def test_all_fixes_together_change_what_each_of_them_changes() -> None:
-    assert combined(SOURCE, all_fixes()) == program(
+    assert fixed() == program(
         """
         import os
         import random
 
         import tensorflow as tf
 
-        tf.keras.utils.set_random_seed(42)
+        SEED = 42
+        tf.keras.utils.set_random_seed(SEED)
 
         files = sorted(os.listdir("data"))
         random.shuffle(files)
@@ -89,8 +90,8 @@ def test_all_fixes_together_change_what_each_of_them_changes() -> None:
             return x + tf.random.stateless_uniform([], seed=(seed, 0))
 
 
-        ds = tf.data.Dataset.from_tensor_slices(files).shuffle(100, seed=42)
-        seeds = tf.data.Dataset.random(seed=42, rerandomize_each_iteration=True)
+        ds = tf.data.Dataset.from_tensor_slices(files).shuffle(100)
+        seeds = tf.data.Dataset.random(seed=SEED, rerandomize_each_iteration=True)
         ds = tf.data.Dataset.zip((ds, seeds)).map(jitter, num_parallel_calls=4, deterministic=True)
         train(ds)
         """
@@ -98,26 +99,17 @@ def test_all_fixes_together_change_what_each_of_them_changes() -> None:
 
 
 def test_the_same_fix_twice_is_made_once() -> None:
-    fixes = all_fixes()
-    assert combined(SOURCE, [*fixes, *fixes]) == combined(SOURCE, fixes)
-
-
-def test_a_fix_that_contradicts_an_earlier_one_is_left_out() -> None:
-    first = Fix("TW103", "a.py", 1, "", True, "x = f()\n", "x = h()\n")
-    second = Fix("TW103", "a.py", 1, "", True, "x = f()\n", "x = g()\n")
-    assert combined("x = f()\n", [first, second]) == "x = h()\n"
+    assert fixed(places=[*PLACES, *PLACES]) == fixed()
 
 
 def test_a_parenthesis_that_two_fixes_add_at_one_place_is_added_twice() -> None:
     source = "import os\n\nfor name in set(os.listdir('d')):\n    read(name)\n"
-    fixes = [fix for code in ("TW301", "TW302") if (fix := propose(code, "a.py", 3, source))]
-    assert "for name in sorted(set(sorted(os.listdir('d')))):" in combined(source, fixes)
+    assert "for name in sorted(set(sorted(os.listdir('d')))):" in fixed(source, [("TW301", 3), ("TW302", 3)])
 
 
 def test_an_import_that_two_fixes_need_is_added_once() -> None:
     source = "import os\n\na = hash(x)\nb = hash(y)\n"
-    fixes = [fix for line in (3, 4) if (fix := propose("TW301", "a.py", line, source))]
-    assert combined(source, fixes) == (
+    assert fixed(source, [("TW301", 3), ("TW301", 4)]) == (
         "import zlib\nimport os\n\na = zlib.crc32(str(x).encode())\nb = zlib.crc32(str(y).encode())\n"
     )
 
@@ -139,16 +131,16 @@ def test_fixes_of_several_files_make_one_patch(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "lib").mkdir()
     for name, text in sources.items():
         (tmp_path / name).write_text(text)
-    fixes = [
-        fix for name, text in sources.items() if (fix := propose("TW302", str(tmp_path / name), 2, text))
-    ]
-    subprocess.run(PATCH, input=as_diff(fixes), text=True, check=True, capture_output=True)
+    places = [Place("TW302", name, 2, text) for name, text in sources.items()]
+    texts = together(places, sources).texts
+    patch = as_patch({name: (sources[name].encode(), text.encode()) for name, text in texts.items()})
+    subprocess.run(PATCH, input=patch, check=True, capture_output=True)
     assert (tmp_path / "a.py").read_text() == "import os\nx = sorted(os.listdir('a'))\n"
     assert (tmp_path / "lib/b.py").read_text() == "import os\ny = sorted(os.listdir('b'))\n"
 
 
 def test_no_fixes_make_an_empty_patch() -> None:
-    assert as_diff([]) == ""
+    assert as_patch({}) == b""
 
 
 @pytest.mark.parametrize("command", [PATCH, GIT], ids=["patch", "git"])
@@ -160,10 +152,11 @@ def test_line_endings_and_a_missing_last_one_survive(
     monkeypatch.chdir(tmp_path)
     source = SOURCE.replace("\n", ending)
     source = source if last else source.rstrip("\r\n")
-    fixes = all_fixes(source)
-    expected = combined(SOURCE, all_fixes()).replace("\n", ending)
-    after = patched(tmp_path, "train.py", source, as_diff(fixes), *command)
+    after = fixed(source)
+    expected = fixed().replace("\n", ending)
     assert after == (expected if last else expected.rstrip("\r\n"))
+    patch = as_patch({"train.py": (source.encode(), after.encode())})
+    assert patched(tmp_path, "train.py", source, patch, *command) == after
 
 
 def test_columns_behind_characters_of_several_bytes_are_found() -> None:
@@ -200,33 +193,9 @@ def test_any_two_texts_make_a_diff_that_patch_turns_into_the_second(
         return
     diff = file_diff("train.py", old, new)
     if diff:
-        assert patched(tmp_path, "train.py", old, diff, *PATCH) == new
+        assert patched(tmp_path, "train.py", old, diff.encode(), *PATCH) == new
     else:
         assert old == new
-
-
-@st.composite
-def texts_and_edits(draw: st.DrawFn) -> tuple[str, list[Edit]]:
-    text = draw(st.text(alphabet="ab\n", max_size=40))
-    cuts = sorted(draw(st.sets(st.integers(0, len(text)), max_size=6)))
-    pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
-    return text, [Edit(start, end, draw(st.text(alphabet="xy\n", max_size=5))) for start, end in pairs]
-
-
-@given(st.text(alphabet="ab(), \n\r", max_size=60), st.text(alphabet="ab(), \n\r", max_size=60))
-def test_the_edits_between_two_texts_turn_one_into_the_other(before: str, after: str) -> None:
-    assert apply(before, edits_between(before, after)) == after
-
-
-@given(texts_and_edits())
-def test_edits_apply_in_any_order_and_keep_everything_between_them(case: tuple[str, list[Edit]]) -> None:
-    text, edits = case
-    result = apply(text, list(reversed(edits)))
-    assert result == apply(text, edits)
-    expected = list(text)
-    for edit in reversed(edits):
-        expected[edit.start : edit.end] = list(edit.text)
-    assert result == "".join(expected)
 
 
 STATEMENTS = st.sampled_from(
@@ -285,4 +254,4 @@ def test_whatever_is_proposed_parses_and_keeps_comments_and_untouched_lines(
         touched = {line.strip() for line in fix.before.splitlines()}
         kept = [line for line in source.splitlines() if line.strip() and line.strip() not in touched]
         assert [line for line in kept if line not in after.splitlines()] == []
-    ast.parse(combined(source, fixes))
+    ast.parse(fixed(source, places))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from proposing import fixed, program
 
-from twinrun.findings.fixes import combined, propose
+from twinrun.findings.fixes import Place, together
 from twinrun.findings.fixes.parallel_map import STATELESS
 
 EPOCHS = """
@@ -222,11 +222,12 @@ def every_op() -> str:
         lines.append("first, second = ([x.numpy().tolist() for x in ds] for _ in range(2))")
         lines.append(f"print('{name}', ds.element_spec, first, first != second)")
     source = "\n".join(lines) + "\n"
-    fixes = [
-        propose("TW203", "train.py", number, source) for number, line in enumerate(lines, 1) if ".map" in line
+    places = [
+        Place("TW203", "train.py", number, source) for number, line in enumerate(lines, 1) if ".map" in line
     ]
-    assert None not in fixes and len(fixes) == len(STATELESS)
-    return combined(source, [fix for fix in fixes if fix is not None])
+    patch = together(places, {"train.py": source})
+    assert len(patch.made) == len(STATELESS)
+    return patch.texts["train.py"]
 
 
 @pytest.fixture(scope="module")

@@ -309,6 +309,23 @@ def test_a_patch_applies_and_leaves_nothing_to_find(here: Path) -> None:
     assert audit(here, "--source-only", "guilty.py").returncode == 0
 
 
+def test_in_the_patch_of_a_folder_every_program_gets_its_seed_once(here: Path) -> None:
+    draws = "    return tf.data.Dataset.from_tensor_slices(np.random.rand(9)).shuffle(9)\n"
+    write(here / "data.py", f"import numpy as np\nimport tensorflow as tf\n\n\ndef load():\n{draws}")
+    train = "import keras\nimport numpy as np\n\nimport data\n\nmodel = keras.Sequential([keras.layers.Dense(1)])\n"
+    write(here / "train.py", train + "model.fit(data.load())\n")
+    latin = "# -*- coding: latin-1 -*-\nimport os\n\nimport tensorflow as tf\n\nnames = os.listdir('\xe9')\n"
+    (here / "other.py").write_bytes(f"{latin}tf.data.Dataset.from_tensor_slices(names)\n".encode("latin-1"))
+    (here / "guilty.py").unlink()
+    ran = audit(here, "--source-only", "--fix-diff", "--output-file", "all.patch", ".")
+    assert ran.returncode == 1
+    subprocess.run(["patch", "-p1", "-s", "-i", "all.patch"], cwd=here, check=True)
+    assert (here / "train.py").read_text().count("set_random_seed(42)") == 1
+    assert (here / "data.py").read_text().endswith(draws)  # what the seed covers stays as it is
+    assert "sorted(os.listdir('\xe9'))" in (here / "other.py").read_bytes().decode("latin-1")
+    assert audit(here, "--source-only", ".").returncode == 0
+
+
 def test_a_module_is_found_as_python_finds_it(here: Path) -> None:
     write(here / "pack/__init__.py", "")
     write(here / "pack/__main__.py", "from .work import main\nmain()\n")

@@ -29,10 +29,11 @@ def audit(ctx: click.Context, /, source_only: bool, files: bool, **given: Any) -
     Exit codes: 0 no findings, 1 findings, 2 could not judge.
     """
     from twinrun.render import write, write_patch
+    from twinrun.render.fixdiff import audit_fix_diff
 
     result = _audited(given["program"], given["module"], files=files, source_only=source_only or files)
     if given["fix_diff"]:
-        write_patch(result.as_fix_diff().encode(), given["output_file"])
+        write_patch(audit_fix_diff(result), given["output_file"])
     else:
         write(_rendered(result, given["output_format"], given["quiet"]), given["output_file"])
     ctx.exit(result.exit_code)

@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from twinrun.errors import ProgramNotFound
@@ -33,13 +33,14 @@ _RECURSION = 8_000
 
 @dataclass(frozen=True)
 class SourceAudit:
-    """What was found in the source: findings, those silenced (and why), and what could not be judged."""
+    """What was found in the source: findings, those silenced (and why), and what could not be judged. `programs` has, by
+    finding, the file that was started: a missing seed belongs there."""
 
     findings: tuple[Finding, ...]
     files_read: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
     silenced: tuple[tuple[Finding, str], ...] = ()
-    fixes: tuple[Fix, ...] = ()
+    programs: Mapping[Finding, str] = field(default_factory=dict)
 
 
 def audit_source(
@@ -110,14 +111,14 @@ def _gathered(sources: Sources, states: Sequence[State]) -> SourceAudit:
 
     sifted = sift((each.finding for each in found.values()), text)
     kept = [replace(found[each.code, each.place], finding=each) for each in sifted.kept]
-    findings: list[Finding] = []
-    fixes: list[Fix] = []
+    findings: dict[Finding, str | None] = {}
     for each in fold(kept):
         fix = _fix(modules, each)
-        findings.append(each.finding if fix is None else replace(each.finding, fix=fix.describe()))
-        fixes.extend([fix] if fix is not None else [])
+        finding = each.finding if fix is None else replace(each.finding, fix=fix.describe())
+        findings[finding] = each.program
+    programs = {finding: program for finding, program in findings.items() if program is not None}
     return SourceAudit(
-        tuple(findings), tuple(sorted(modules)), tuple(problems), sifted.silenced, tuple(fixes)
+        tuple(findings), tuple(sorted(modules)), tuple(problems), sifted.silenced, programs
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from twinrun.findings.finding import Finding
-from twinrun.findings.fixes import Fix, as_diff
 from twinrun.findings.silence import sift
 from twinrun.source_audit.audit import SourceAudit
 from twinrun.source_audit.origin_findings import by_place
@@ -36,7 +36,7 @@ class AuditResult:
     files: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
     silenced: tuple[tuple[Finding, str], ...] = ()
-    fixes: tuple[Fix, ...] = ()
+    programs: Mapping[Finding, str] = field(default_factory=dict)  # the file that was started, where it is known
     datasets_audited: bool = False
     reason: str | None = None  # why the audit could not judge, when it could not
     notes: tuple[str, ...] = ()  # what of the inputs could not be judged
@@ -68,23 +68,23 @@ class AuditResult:
             "notes": list(self.notes),
         }
 
-    def as_fix_diff(self) -> str:
-        """A patch of the fixes that change nothing but randomness and order."""
-        return as_diff(fix for fix in self.fixes if fix.safe)
-
 
 def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | None) -> AuditResult:
     """Put both audits together."""
     seen = datasets or DatasetsAudit()
     sifted = sift(map(_as_shown, seen.findings), _text)
     found = {_place(each): each for each in source.findings}
+    programs = dict(source.programs)
     for each in sifted.kept:
         read = found.get(_place(each))
         if read is None:
             found[_place(each)] = each
         else:  # the run is certain; the source has the line as written, and the fix
             evidence = tuple(dict.fromkeys((*each.evidence, *read.evidence)))
-            found[_place(each)] = replace(each, file=read.file, evidence=evidence, fix=read.fix or each.fix)
+            both = replace(each, file=read.file, evidence=evidence, fix=read.fix or each.fix)
+            found[_place(each)] = both
+            if read in programs:
+                programs[both] = programs[read]
     silenced = {_place(each): (each, reason) for each, reason in (*sifted.silenced, *source.silenced)}
     return AuditResult(
         program,
@@ -92,7 +92,7 @@ def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | No
         source.files_read,
         source.problems,
         tuple(silenced.values()),
-        source.fixes,
+        programs,
         datasets_audited=datasets is not None,
         reason=_reason(source, seen.failures),
         notes=(*seen.failures, *(f"not known: {stage}" for stage in seen.unknown)),

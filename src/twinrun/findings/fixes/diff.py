@@ -8,24 +8,6 @@ from collections.abc import Iterable, Mapping
 from difflib import unified_diff
 from pathlib import Path
 
-from twinrun.findings.fixes.fix import Fix, combined
-
-
-def as_diff(fixes: Iterable[Fix], *, root: str | os.PathLike[str] | None = None) -> str:
-    """One patch with all the fixes, file by file, to be applied in `root` (the current folder).
-
-    Fixes of the same place are made once. A fix that contradicts an earlier one is left out: after the
-    patch has been applied, the next run reports what is still to be done.
-    """
-    by_file: dict[str, list[Fix]] = {}
-    for fix in fixes:
-        by_file.setdefault(fix.file, []).append(fix)
-    parts = []
-    for file, its_fixes in by_file.items():
-        source = its_fixes[0].source
-        parts.append(file_diff(_path_in(file, root), source, combined(source, its_fixes)))
-    return "".join(parts)
-
 
 def as_patch(changed: Mapping[str, tuple[bytes, bytes]]) -> bytes:
     """One patch of files as they were and as they are to be, byte for byte, whatever their encodings."""
@@ -73,13 +55,9 @@ def _lines(text: str) -> list[str]:
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
-def _path_in(file: str, root: str | os.PathLike[str] | None) -> str:
-    """The file's path below the root, with forward slashes; for a file elsewhere, its path below `/`."""
-    path = Path(os.path.relpath(file, root or Path.cwd()))
-    if path.parts and path.parts[0] == os.pardir:
-        absolute = Path(file).resolve()
-        path = absolute.relative_to(absolute.anchor)
-    return path.as_posix()
+def _path_in(file: str, root: Path) -> str:
+    """The file's path below the root, with forward slashes."""
+    return Path(os.path.relpath(file, root)).as_posix()
 
 
 def _is_below(file: str, folder: Path) -> bool:

@@ -1,10 +1,10 @@
-"""A fix: the user's own source and the source to write instead. Fixes of one source can be merged."""
+"""A fix: the user's own source and the source to write instead."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -29,8 +29,10 @@ class Fix:
     def hunks(self) -> tuple[tuple[str, str], ...]:
         """Neighbouring lines that change, and what takes their place; where lines are only added, the first is
         empty."""
-        edits = _changed(lines_of(self.source), lines_of(self.fixed))
-        return tuple((self.source[e.start : e.end].strip("\r\n"), e.text.strip("\r\n")) for e in edits)
+        before, after = lines_of(self.source), lines_of(self.fixed)
+        matcher = SequenceMatcher(None, before, after, autojunk=False)
+        changed = (opcode for opcode in matcher.get_opcodes() if opcode[0] != "equal")
+        return tuple((_text(before[i:j]), _text(after[k:m])) for _, i, j, k, m in changed)
 
     @property
     def before(self) -> str:
@@ -57,51 +59,6 @@ class Fix:
         return f"{self.note}:\n{lines}" if lines else self.note
 
 
-@dataclass(frozen=True, order=True)
-class Edit:
-    """Characters `start` to `end` of a text give way to `text`. An insertion has `start == end`."""
-
-    start: int
-    end: int
-    text: str
-
-
-def combined(source: str, fixes: Iterable[Fix]) -> str:
-    """The source with every fix in it that is made for this very source and fits with those before it."""
-    made: set[str] = set()
-    edits: list[Edit] = []
-    for fix in fixes:
-        if fix.source != source or fix.fixed in made:
-            continue
-        new = [edit for edit in edits_between(source, fix.fixed) if not _is_made(edit, edits)]
-        if any(_overlap(edit, other) for edit in new for other in edits):
-            continue
-        if parses(apply(source, [*edits, *new])):
-            edits += new
-            made.add(fix.fixed)
-    return apply(source, edits)
-
-
-def edits_between(before: str, after: str) -> Iterator[Edit]:
-    """Edits that turn one text into the other: whole lines where lines are added or go, words within others."""
-    for edit in _changed(lines_of(before), lines_of(after)):
-        if edit.start == edit.end or not edit.text:
-            yield edit
-            continue
-        for word in _changed(_words(before[edit.start : edit.end]), _words(edit.text)):
-            yield Edit(edit.start + word.start, edit.start + word.end, word.text)
-
-
-def apply(source: str, edits: Iterable[Edit]) -> str:
-    """The source with the edits made. Insertions at one place keep the order in which they are given."""
-    pieces: list[str] = []
-    position = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):  # sorted() is stable
-        pieces += [source[position : edit.start], edit.text]
-        position = edit.end
-    return "".join([*pieces, source[position:]])
-
-
 def parses(source: str) -> bool:
     try:
         ast.parse(source)
@@ -110,37 +67,13 @@ def parses(source: str) -> bool:
     return True
 
 
-def _changed(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
-    """What differs between two texts in pieces, as edits of the first."""
-    starts = [0]
-    for piece in before:
-        starts.append(starts[-1] + len(piece))
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    return [
-        Edit(starts[i], starts[j], "".join(after[k:m]))
-        for tag, i, j, k, m in matcher.get_opcodes()
-        if tag != "equal"
-    ]
-
-
-def _is_made(edit: Edit, edits: Sequence[Edit]) -> bool:
-    """Whether an earlier fix makes this edit too: an import that both need is added once. Within a line, a
-    parenthesis that two fixes insert at one place is two parentheses."""
-    return edit in edits and (edit.start < edit.end or edit.text.endswith(("\n", "\r")))
-
-
-def _overlap(first: Edit, second: Edit) -> bool:
-    """Whether two edits cannot both be made. Insertions side by side can."""
-    return first.start < second.end and second.start < first.end
-
-
 def lines_of(text: str) -> list[str]:
     """Lines as Python counts them (str.splitlines counts more), each with its ending."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+|\W", text)
+def _text(lines: Iterable[str]) -> str:
+    return "".join(lines).strip("\r\n")
 
 
 def _joined(parts: Iterable[str]) -> str:
