@@ -65,6 +65,7 @@ class Diagnosis(Struct, frozen=True):
     suspects: tuple[Suspect, ...] = ()
     may_race: bool = False
     op: Finding | None = None  # blamed by a trace of what every op did
+    datasets: tuple[Finding, ...] = ()  # what an audit found in those that the twins iterated
     noticed: tuple[Finding, ...] = ()  # by the twins themselves, before the diagnosis
     notes: tuple[str, ...] = ()  # of the check, before the diagnosis
 

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from twinrun.cli.group import cli
+from twinrun.protocol.facts import DatasetsAudit
 
 GUILTY = """
     import numpy as np
@@ -85,7 +86,6 @@ def test_what_the_datasets_have_to_say_is_put_together_with_what_the_source_says
     from twinrun.cli.audit import audit as verb
     from twinrun.findings.catalogue import finding
     from twinrun.launch import audit_run
-    from twinrun.source_audit.audit_result import DatasetsAudit
 
     monkeypatch.chdir(here)
     seen = [
@@ -143,7 +143,7 @@ def test_the_datasets_of_a_running_program_are_looked_at_and_it_goes_no_further_
 def test_what_was_seen_as_the_program_ran_is_silenced_in_the_source_too(here: Path) -> None:
     from twinrun.findings.catalogue import finding
     from twinrun.source_audit.audit import audit_source
-    from twinrun.source_audit.audit_result import DatasetsAudit, audit_result
+    from twinrun.source_audit.audit_result import audit_result
 
     text = (here / "guilty.py").read_text()
     (here / "guilty.py").write_text(
@@ -159,7 +159,7 @@ def test_what_was_seen_as_the_program_ran_is_silenced_in_the_source_too(here: Pa
 def test_an_input_that_could_not_be_audited_is_undecided_and_never_clean(here: Path) -> None:
     from twinrun.render.audit_text import as_text
     from twinrun.source_audit.audit import audit_source
-    from twinrun.source_audit.audit_result import DatasetsAudit, audit_result
+    from twinrun.source_audit.audit_result import audit_result
 
     source = audit_source([here / "clean.py"])
     failed = audit_result("clean.py", source, DatasetsAudit(failures=("an input: no",)))

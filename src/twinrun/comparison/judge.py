@@ -48,6 +48,7 @@ class Judge:
     differing: list[Difference] = field(default_factory=list)
     last_values: dict[str, list[float | None]] = field(default_factory=dict)
     unmeasured: Reason | None = None
+    fed: bool = False  # a batch was compared at the step of the first difference
     _within: dict[Key, bool] = field(default_factory=dict)  # of the tensors last measured: equal enough
 
     def look(self, frames: list[Frame]) -> bool:
@@ -61,6 +62,7 @@ class Judge:
             blamed = first_to_blame(found)
             self.evidence.extend(d for d in found if not d.judged and len(self.evidence) < 32)
             if blamed is not None and self._breaks(blamed, found, number):
+                self.fed = "batch" in frames[0].layout.phases
                 return True
         self.steps = frames[0].step
         return False

@@ -142,21 +142,29 @@ def _diagnose(
         saved = list(before.suspects) if not seen.pairs else []
         return saved or suspects(seen)
 
-    search = Search(lab, known_or_found, before.may_race, op=before.op)
+    search = Search(
+        lab, known_or_found, before.may_race, op=before.op, datasets=dict.fromkeys(before.datasets)
+    )
     search.freeze_everything(evidence)
     varied = Varied(lab, tuple(search.frozen))
     guilty = varied.that_differ(names) if names and search.goal == FOREVER else None
     search.leave_out()
     search.confirm()
     hidden = varied.findings(guilty or {}, evidence, search.times)
-    audited = evidence.code.audited() if not search.explained else ()
-    findings = [*search.findings, *hidden, *likely_findings(search, evidence, audited)]
+    read = evidence.code.audited() if not search.explained else ()
+    findings = [*search.findings, *hidden, *likely_findings(search, evidence, read)]
     if lab.untried:
         hint = _to_go_on(saved_as)
         findings = [
             each if each.confirmed else replace(each, evidence=(*each.evidence, hint)) for each in findings
         ]
-    known = structs.replace(before, suspects=tuple(search.suspected), may_race=search.may_race, op=search.op)
+    known = structs.replace(
+        before,
+        suspects=tuple(search.suspected),
+        may_race=search.may_race,
+        op=search.op,
+        datasets=tuple(search.datasets),
+    )
     return _concluded(result, lab, findings, _notes(search), known)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from twinrun.diagnose.experiments import FOREVER, Laboratory, Reach, Trial
 from twinrun.diagnose.suspects import LIKELY, WORTH_A_TRIAL, blame_op, families
 from twinrun.diagnose.wording import Seen, finding_of, proof
-from twinrun.findings.finding import Finding
+from twinrun.findings.finding import RACING, Finding
 from twinrun.protocol import Evidence, Suspect
 from twinrun.recording.frame import PHASES
 from twinrun.result import DIVERGES, CheckResult
@@ -43,8 +43,12 @@ class Search:
     tried: list[Suspect] = field(default_factory=list)
     dropped: list[Suspect] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
+    datasets: dict[Finding, None] = field(
+        default_factory=dict
+    )  # what an audit found in those that were iterated
     op: Finding | None = None  # to blame, by a trace of what every op did
     goal: Reach = (-1, 0)
+    evidence: Evidence = field(init=False)  # of where the twins part in the end
     _check: Trial = field(init=False)
     _attempted: set[frozenset[str]] = field(default_factory=set)
 
@@ -55,15 +59,15 @@ class Search:
 
     def freeze_everything(self, evidence: Evidence) -> None:
         """All that is suspected; where that does not help, an op may be to blame."""
-        self.goal = evidence.early
+        self.goal, self.evidence = evidence.early, evidence
         self._check = _as_trial(evidence, self.lab.frozen([]))
         self._suspect(evidence)
         enough = WORTH_A_TRIAL if _in_batch(evidence) else LIKELY
         likely = any(suspect.testable and suspect.rank >= enough for suspect in self.suspected)
         if likely or not self._blame_op(evidence):
-            evidence = self._freeze_everything(evidence)
+            self._freeze_everything()
             if self.goal != FOREVER:
-                self._blame_op(evidence)
+                self._blame_op(self.evidence)
 
     def confirm(self) -> None:
         """Report what was found, each cause with the experiments that show it to be one."""
@@ -85,9 +89,9 @@ class Search:
 
     # everything
 
-    def _freeze_everything(self, evidence: Evidence) -> Evidence:
+    def _freeze_everything(self) -> None:
         """Freeze all that is suspected and, as long as that brings the twins further or shows more, what is suspected
-        then. Returns the evidence of where the twins part in the end."""
+        then."""
         for _ in range(_ROUNDS):
             attempt = self._next_attempt()
             if attempt is None or self.goal == FOREVER:
@@ -101,10 +105,11 @@ class Search:
                 self._suspect(trial.evidence)
             if trial.reach > self.goal:
                 self.goal, self.frozen = trial.reach, attempt
-                evidence = trial.evidence or evidence
-        return evidence
+                self.evidence = trial.evidence or self.evidence
 
     def _suspect(self, evidence: Evidence) -> None:
+        self.datasets |= dict.fromkeys(evidence.datasets)
+        self.may_race = self.may_race or any(finding.code in RACING for finding in evidence.datasets)
         known = {suspect.key for suspect in self.suspected}
         self.suspected += [suspect for suspect in self.suspects(evidence) if suspect.key not in known]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from twinrun.findings.finding import Finding
+from twinrun.findings.finding import RACING, Finding
 from twinrun.findings.fixes import SEED, Fix, Place, line_in, places_of
 from twinrun.fix.outcome import Change, FixResult, Proof
 from twinrun.fix.seed_argument import seed_option
@@ -16,8 +16,6 @@ from twinrun.source_audit.audit import audit_source
 
 _ROUNDS = 6
 _FEW = 4  # changes that are left out one at a time; of more, half of them are left out first
-# Causes that agree by luck now and then: races, and the order of a small set.
-_RACING = ("TW202", "TW203", "TW204", "TW205", "TW301", "TW401", "TW402", "TW403")
 # Causes that a seed given on the command line may make an end of.
 _SEEDED = ("TW101", "TW102", "TW103", "TW104", "TW105", "TW106", "TW108", "TW201", "TW303")
 _BROKEN = ("crashed", "timeout", "no-step")  # why a program with a bad change cannot be judged
@@ -57,7 +55,7 @@ class Search:
         for _ in range(_ROUNDS):
             if not _is_open(result):
                 break
-            self.trials.races |= any(each.code in _RACING for each in result.findings)
+            self.trials.races |= any(each.code in RACING for each in result.findings)
             new = self._more(result)
             if not new:
                 break

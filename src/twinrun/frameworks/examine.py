@@ -34,7 +34,9 @@ def main(*, everything: bool) -> None:
         except Exception as problem:
             notes.append(f"{name} cannot be imported: {type(problem).__name__}: {problem}")
     for framework in frameworks() if everything else ():
-        framework.audit_datasets(current())  # which replaces functions that a check leaves alone
+        framework.audit_datasets(
+            current(), at_once=True
+        )  # which replaces functions that a check leaves alone
     print(msgspec.json.encode(Examined(notes, current().patches.rows())).decode())
 
 

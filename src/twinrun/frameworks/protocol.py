@@ -54,8 +54,9 @@ class Framework:
     def trace_ops(self, recorder: Recorder, *, pipeline: bool) -> None:
         """Set `recorder.trace`, and from then on trace every op, for op-level comparison. By default there is none."""
 
-    def audit_datasets(self, session: Session) -> None:
-        """Set `session.audited`, and from then on look at every dataset that the program builds."""
+    def audit_datasets(self, session: Session, *, at_once: bool) -> None:
+        """Set `session.audited`, and from then on audit every dataset that the program iterates: at once, or only those
+        that it is iterating when `session.audited` is called. In between, that must cost nothing that is noticed."""
 
     def why_no_step(self, recorder: Recorder) -> str | None:
         """Why no step was observed in a program that imported the framework, as far as that is known here. Called at the

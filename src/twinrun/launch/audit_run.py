@@ -5,13 +5,12 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import msgspec
 
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, run_once
-from twinrun.source_audit.audit_result import DatasetsAudit
+from twinrun.protocol.facts import DatasetsAudit
 
 STEPS = 3  # by then the pipelines of a training loop are built
 LONGEST = 60.0  # seconds; what was built by then is audited
@@ -30,12 +29,11 @@ def audit_datasets(program: str, args: Sequence[str], *, module: bool = False) -
             audit_until=time.time() + LONGEST,
         )
         result = run_once(options)
-    seen = result.facts.datasets
-    reported = None if seen is None else msgspec.convert(seen, DatasetsAudit)
+    reported = result.facts.datasets
     if result.reason_kind != "crashed":
         return reported
     # A program that fails has inputs that it never got to.
     last = (result.output_tail or "").splitlines()[-1:]
     why = ": ".join([f"{result.reason} before its third step", *last])
     reported = reported or DatasetsAudit()
-    return replace(reported, failures=(*reported.failures, why))
+    return msgspec.structs.replace(reported, failures=(*reported.failures, why))

@@ -25,6 +25,7 @@ class Observed:
     result: CheckResult
     facts: tuple[Facts, ...] = ()
     traces: tuple[Trace, ...] = ()
+    fed: bool = False
 
     def evidence(self, code: Code) -> Evidence | None:
         """None when the result does not say where the twins part."""
@@ -35,7 +36,9 @@ class Observed:
         pairs = side_by_side(logs[0], logs[-1]) if len(logs) > 1 else ()
         streams = tuple(row.stream for row in self.result.streams)
         traces = (self.traces[0], self.traces[-1]) if len(self.traces) > 1 else None
-        return Evidence(first, pairs, streams, traces, code)
+        audits = (facts.datasets for facts in self.facts if facts.datasets is not None)
+        datasets = dict.fromkeys(finding for audit in audits for finding in audit.findings)
+        return Evidence(first, pairs, streams, traces, code, tuple(datasets), self.fed)
 
 
 def run_check(options: CheckOptions, screen: Screen | None = None) -> CheckResult:
@@ -84,4 +87,4 @@ def _observe(last: Round) -> tuple[Round, Observed]:
         last, result = second_look(last, result)
     result = judge_delivered(last, result)
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
-    return last, Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces))
+    return last, Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces), last.fed)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from twinrun.errors import CannotWrite
+from twinrun.findings.finding import Finding
 from twinrun.launch.folders import remove_tree
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
@@ -83,7 +84,12 @@ class CopyViews(Views):
         def event(found: Event) -> Event:
             return msgspec.structs.replace(found, file=original(found.file), subject=original(found.subject))
 
-        inputs = facts.inputs
+        def finding(found: Finding) -> Finding:
+            return replace(found, file=original(found.file)) if found.file else found
+
+        inputs, datasets = facts.inputs, facts.datasets
+        if datasets is not None:
+            datasets = msgspec.structs.replace(datasets, findings=tuple(map(finding, datasets.findings)))
         lists: dict[str, Any] = {
             field: [original(path) for path in getattr(inputs, field)]
             for field in ("paths", "changed", "fresh")
@@ -92,6 +98,7 @@ class CopyViews(Views):
             facts,
             events=[event(found) for found in facts.events],
             inputs=msgspec.structs.replace(inputs, **lists),
+            datasets=datasets,
         )
 
     def _left(self, name: str, number: int) -> Changes:

@@ -47,6 +47,7 @@ class Round:
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
+        self.fed = False  # a batch was compared at the step of the first difference
         self.first: Round = self  # whose first twin the others are compared with, one after the other
         frozen = [each for each in of_kind(Freeze, options.interventions) if source(each.source).files]
         self.files_frozen = bool(frozen)  # every twin starts from the same ones
@@ -289,6 +290,7 @@ class Round:
     def _result(
         self, verdict: Verdict, judge: Judge, reason: Reason | None = None, tail: str | None = None
     ) -> CheckResult:
+        self.fed = judge.fed
         known = next((facts for facts in self.facts if facts.environment), Facts())
         notes = list(
             dict.fromkeys([*self.views.notes, *(note for facts in self.facts for note in facts.notes)])

@@ -21,8 +21,18 @@ from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.protocol import channel as wire
-from twinrun.protocol.facts import Facts
-from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
+from twinrun.protocol.facts import DatasetsAudit, Facts
+from twinrun.protocol.messages import (
+    Answer,
+    AskDatasets,
+    AskDump,
+    AskFacts,
+    Dumped,
+    End,
+    NoAnswer,
+    Question,
+    Trouble,
+)
 from twinrun.protocol.registry import frameworks
 from twinrun.protocol.spec import Spec
 from twinrun.recording.dump import Key
@@ -138,7 +148,12 @@ class Twin:
         if self.ended:
             return Facts(step=self.step)
         answer = self.ask(AskFacts())
-        return answer if isinstance(answer, Facts) else Facts(step=self.step)
+        if not isinstance(answer, Facts):
+            return Facts(step=self.step)
+        # A question of its own: what may go wrong in the audit costs nothing of the rest.
+        audited = self.ask(AskDatasets())
+        answer.datasets = audited if isinstance(audited, DatasetsAudit) else None
+        return answer
 
     # ending
 

@@ -1,4 +1,4 @@
-"""Inside a program: every input it really trains on, audited when it is first iterated.
+"""Inside a program: every input it really trains on, audited when it is first iterated or when a report is asked for.
 
 `record_datasets()` looks at datasets as iterators are made of them, and at the inputs of Keras' `fit`. It reads; it never
 iterates, and takes no seed.
@@ -9,32 +9,51 @@ from __future__ import annotations
 import contextlib
 import inspect
 import weakref
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from types import GeneratorType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twinrun.errors import TwinrunError
 from twinrun.findings.finding import Finding
-from twinrun.pipelines.audit_report import DataAudit
 from twinrun.pipelines.autograph import unconverted
 from twinrun.pipelines.build_sites import CONSTRUCTOR, TESTED_ON, Site, calling_site, note_sites
-from twinrun.pipelines.data_audit import as_fit_shuffle, audit_dataset
-from twinrun.pipelines.keras_inputs import audit_keras_input, is_a
+from twinrun.pipelines.keras_classes import is_a
 from twinrun.pipelines.lifted_graph import unwrapped
+from twinrun.protocol.facts import DatasetsAudit
 from twinrun.protocol.point import Point, Wrap
 from twinrun.twin.session import current
+
+if TYPE_CHECKING:
+    from twinrun.pipelines.audit_report import DataAudit
 
 _OWNER = "pipelines"
 _OPTIONS = ("shuffle", "workers", "use_multiprocessing")  # of `fit`
 
 
-class DatasetRecorder:
-    """The audits of one process, each input once."""
+@dataclass(frozen=True)
+class _Input:
+    """Something that the program has begun to iterate. It is kept no longer than the program keeps it."""
 
-    def __init__(self) -> None:
+    data: weakref.ref[Any]
+    audit: Callable[[Any], DataAudit]
+    iterator: weakref.ref[Any] | None  # None: not known
+
+    @property
+    def is_over(self) -> bool:
+        """It was iterated in a loop that has ended since: the loop that trains goes on."""
+        return self.iterator is not None and self.iterator() is None
+
+
+class DatasetRecorder:
+    """The audits of one process, each input once: `at_once`, or those of the inputs that are being iterated when a
+    report is asked for."""
+
+    def __init__(self, *, at_once: bool = True) -> None:
+        self.at_once = at_once
         self.audits: list[DataAudit] = []
         self.failures: list[str] = []
-        self._seen: dict[int, Any] = {}
+        self._inputs: dict[int, _Input] = {}
         self._known: set[tuple[Any, ...]] = set()
 
     def see(self, argument: str, call: inspect.BoundArguments) -> None:
@@ -46,30 +65,44 @@ class DatasetRecorder:
                 given, {name: call.arguments[name] for name in _OPTIONS if name in call.arguments}
             )
         else:
-            self.dataset(given)
+            self.dataset(given, None if argument == "self" else call.arguments["self"])
 
     def fail(self, problem: Exception) -> None:
         kind = "" if isinstance(problem, TwinrunError) else f"{type(problem).__name__}: "
         self.failures.append(f"{kind}{problem}")
 
-    def dataset(self, dataset: Any) -> None:
-        """A dataset is about to be iterated."""
-        if hasattr(dataset, "_variant_tensor") and self._is_new(unwrapped(dataset)):
-            self._add(as_fit_shuffle(audit_dataset(dataset)))
+    def dataset(self, dataset: Any, iterator: Any) -> None:
+        """A dataset is about to be iterated, by an iterator where that is known."""
+        if hasattr(dataset, "_variant_tensor"):
+            self._meet(unwrapped(dataset), _audit_dataset, iterator)
 
     def keras_input(self, data: Any, options: dict[str, Any]) -> None:
         """`fit` got something with these options. Arrays are not of interest here: Keras makes datasets of them."""
         is_loader = isinstance(data, GeneratorType) or is_a(data, "PyDataset", "Sequence")
-        if is_loader and self._is_new(data):
-            self._add(_placed(audit_keras_input(data, **options), calling_site()))
+        if is_loader:
+            site = calling_site()
+            self._meet(data, lambda one: _audit_loader(one, options, site))
 
-    def _is_new(self, data: Any) -> bool:
+    def _meet(self, data: Any, audit: Callable[[Any], DataAudit], iterator: Any = None) -> None:
         key = id(data)
-        if key in self._seen:
-            return False
-        with contextlib.suppress(TypeError):  # without weak references it may be audited twice
-            self._seen[key] = weakref.ref(data, lambda _: self._seen.pop(key, None))
-        return True
+        new = key not in self._inputs
+        with contextlib.suppress(TypeError):  # without weak references it may be audited twice, or not
+            kept = weakref.ref(data, lambda _: self._inputs.pop(key, None))
+            self._inputs[key] = _Input(kept, audit, None if iterator is None else weakref.ref(iterator))
+        if new and self.at_once:
+            self._add(audit(data))
+
+    def _audit_now(self) -> None:
+        """Where a loop over some input goes on, it is the one that trains."""
+        inputs = list(self._inputs.values())
+        for one in [one for one in inputs if not one.is_over] or inputs:
+            data = one.data()
+            if data is None:
+                continue
+            try:
+                self._add(one.audit(data))
+            except Exception as problem:
+                self.fail(problem)
 
     def _add(self, found: DataAudit) -> None:
         shape = tuple((stage.kind, str(stage.site), stage.order, stage.randomness) for stage in found.stages)
@@ -77,8 +110,10 @@ class DatasetRecorder:
             self._known.add(shape)
             self.audits.append(found)
 
-    def report(self) -> dict[str, list[Any]]:
+    def report(self) -> DatasetsAudit:
         """For the parent process: findings, stages that could not be classified, inputs that could not be audited."""
+        if not self.at_once:
+            self._audit_now()
         unknown = [
             f"{stage.kind}() at {stage.site or 'an unknown line'}: {'; '.join(stage.notes) or 'its randomness cannot be read'}"
             for audit in self.audits
@@ -91,15 +126,24 @@ class DatasetRecorder:
             if row.owner == _OWNER and row.status == "missing"
         ]
         failures = [f"an input could not be audited: {one}" for one in dict.fromkeys(self.failures)]
-        return {
-            "findings": [one.as_json() for audit in self.audits for one in audit.findings],
-            "unknown": list(dict.fromkeys(unknown)),
-            "failures": missing + failures,
-        }
+        return DatasetsAudit(
+            tuple(one for audit in self.audits for one in audit.findings),
+            tuple(dict.fromkeys(unknown)),
+            (*missing, *failures),
+        )
 
 
-def _placed(audit: DataAudit, site: Site | None) -> DataAudit:
+def _audit_dataset(dataset: Any) -> DataAudit:
+    from twinrun.pipelines.data_audit import as_fit_shuffle, audit_dataset
+
+    return as_fit_shuffle(audit_dataset(dataset))
+
+
+def _audit_loader(loader: Any, options: dict[str, Any], site: Site | None) -> DataAudit:
     """A finding without a line of its own is reported at the line that passed the input to `fit`."""
+    from twinrun.pipelines.keras_inputs import audit_keras_input
+
+    audit = audit_keras_input(loader, **options)
 
     def placed(one: Finding) -> Finding:
         if one.file or site is None:
@@ -112,12 +156,12 @@ def _placed(audit: DataAudit, site: Site | None) -> DataAudit:
 _recorder: DatasetRecorder | None = None
 
 
-def record_datasets() -> DatasetRecorder:
+def record_datasets(*, at_once: bool = True) -> DatasetRecorder:
     """Start recording in this process. Called again, it returns the recorder that is already there."""
     global _recorder
     if _recorder is None:
         note_sites()
-        _recorder = DatasetRecorder()
+        _recorder = DatasetRecorder(at_once=at_once)
         current().patches.install(_OWNER, POINTS)
     return _recorder
 

@@ -14,7 +14,8 @@ from twinrun.findings.finding import Finding
 from twinrun.pipelines.audit_report import DataAudit
 from twinrun.pipelines.autograph import unconverted
 from twinrun.pipelines.classify_stages import Conditions, classified
-from twinrun.pipelines.keras_inputs import audit_keras_input, is_a
+from twinrun.pipelines.keras_classes import is_a
+from twinrun.pipelines.keras_inputs import audit_keras_input
 from twinrun.pipelines.pipeline_rules import findings_of
 from twinrun.pipelines.pipeline_stages import read
 

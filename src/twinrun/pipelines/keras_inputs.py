@@ -14,6 +14,7 @@ from twinrun.pipelines import python_draws
 from twinrun.pipelines.audit_report import DataAudit
 from twinrun.pipelines.build_sites import Site
 from twinrun.pipelines.classify_stages import worst
+from twinrun.pipelines.keras_classes import is_a
 from twinrun.pipelines.pipeline_rules import found_at
 from twinrun.pipelines.pipeline_stages import Stage
 from twinrun.pipelines.python_draws import HostDraw, callable_site, drawn_from, host_draws
@@ -75,14 +76,6 @@ def audit_keras_input(
     raise UsageError(
         f"there is nothing to audit in a {type(data).__name__}",
         hint="pass a tf.data dataset, arrays, a PyDataset, a generator, or an augmentation layer",
-    )
-
-
-def is_a(value: Any, *names: str, packages: tuple[str, ...] = ("keras", "tf_keras")) -> bool:
-    """Whether a value's class descends from one of these of Keras', without importing its package."""
-    return any(
-        parent.__name__ in names and parent.__module__.partition(".")[0] in packages
-        for parent in type(value).__mro__
     )
 
 

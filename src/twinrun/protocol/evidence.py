@@ -72,6 +72,8 @@ class Evidence:
     streams: tuple[str, ...] = ()  # random streams of the framework whose state differs
     traces: tuple[Trace, Trace] | None = None
     code: Code = field(default_factory=NoCode)
+    datasets: tuple[Finding, ...] = ()  # what an audit finds in those that a twin was iterating
+    fed: bool = False  # a batch was compared at the step where the twins part
 
     @property
     def early(self) -> tuple[int, int]:
@@ -84,6 +86,11 @@ class Evidence:
         if self.first.step == 0:
             return "init"
         return "batch" if self.first.phase == "batch" else "later"
+
+    @property
+    def fed_alike(self) -> bool:
+        """Whether the twins part although they were given the same batch."""
+        return self.fed and self.phase == "later" and self.first.span == 1
 
     def of(self, source: str | None, *actions: str) -> list[Pair]:
         """The uses of a source (None: of any), by both twins; of these actions only, where any are given."""

@@ -26,6 +26,14 @@ class Failure(msgspec.Struct, frozen=True):
     text: str
 
 
+class DatasetsAudit(msgspec.Struct, frozen=True, tag="datasets"):
+    """What an audit found in the inputs of a run, and what of them could not be judged."""
+
+    findings: tuple[Finding, ...] = ()
+    unknown: tuple[str, ...] = ()  # stages that are not known, each in a line
+    failures: tuple[str, ...] = ()  # why not all inputs were audited, each in a sentence
+
+
 class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     step: int = 0
     process: int = 0  # its number
@@ -35,7 +43,7 @@ class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     controls: dict[str, ControlState] = {}
     controls_error: str | None = None
     findings: list[Finding] = []  # noticed inside the process
-    datasets: Any = None  # what an audit of the input pipeline saw
+    datasets: DatasetsAudit | None = None
     notes: list[str] = []
     failure: Failure | None = None
     no_step: str | None = None  # where no step was observed: why that may be, by what the program imported

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from twinrun.protocol.evidence import Trace
-from twinrun.protocol.facts import Facts
+from twinrun.protocol.facts import DatasetsAudit, Facts
 
 Entry = tuple[str, str]  # phase and name of a tensor
 
@@ -52,7 +52,11 @@ class AskTrace(msgspec.Struct, frozen=True, tag="trace"):
     pass
 
 
-Question = AskDump | AskFacts | AskTrace
+class AskDatasets(msgspec.Struct, frozen=True, tag="datasets"):
+    """Audit what the twin is iterating."""
+
+
+Question = AskDump | AskFacts | AskTrace | AskDatasets
 
 
 class Dumped(msgspec.Struct, frozen=True, tag="dumped"):
@@ -66,4 +70,4 @@ class NoAnswer(msgspec.Struct, frozen=True, tag="none"):
     traceback: str | None = None
 
 
-Answer = Dumped | Facts | Trace | NoAnswer
+Answer = Dumped | Facts | Trace | DatasetsAudit | NoAnswer

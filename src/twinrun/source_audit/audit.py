@@ -117,9 +117,7 @@ def _gathered(sources: Sources, states: Sequence[State]) -> SourceAudit:
         finding = each.finding if fix is None else replace(each.finding, fix=fix.describe())
         findings[finding] = each.program
     programs = {finding: program for finding, program in findings.items() if program is not None}
-    return SourceAudit(
-        tuple(findings), tuple(sorted(modules)), tuple(problems), sifted.silenced, programs
-    )
+    return SourceAudit(tuple(findings), tuple(sorted(modules)), tuple(problems), sifted.silenced, programs)
 
 
 def _fix(modules: dict[str, Module], each: Reported) -> Fix | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from twinrun.findings.finding import Finding
-from twinrun.findings.silence import sift
+from twinrun.findings.silence import Sifted, sift
+from twinrun.protocol.facts import DatasetsAudit
 from twinrun.source_audit.audit import SourceAudit
 from twinrun.source_audit.origin_findings import by_place
 from twinrun.source_audit.program_files import Problem, decode, shown_path
@@ -16,15 +17,6 @@ from twinrun.source_audit.program_files import Problem, decode, shown_path
 SCHEMA = "twinrun/audit/1"
 CLEAN, FINDINGS, UNDECIDED = "clean", "findings", "undecided"
 _EXIT_CODES = {CLEAN: 0, FINDINGS: 1, UNDECIDED: 2}
-
-
-@dataclass(frozen=True)
-class DatasetsAudit:
-    """What was found in the inputs of one run, and what of them could not be judged."""
-
-    findings: tuple[Finding, ...] = ()
-    unknown: tuple[str, ...] = ()  # stages that are not known, each in a line
-    failures: tuple[str, ...] = ()  # why not all inputs were audited, each in a sentence
 
 
 @dataclass(frozen=True)
@@ -36,7 +28,9 @@ class AuditResult:
     files: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
     silenced: tuple[tuple[Finding, str], ...] = ()
-    programs: Mapping[Finding, str] = field(default_factory=dict)  # the file that was started, where it is known
+    programs: Mapping[Finding, str] = field(
+        default_factory=dict
+    )  # the file that was started, where it is known
     datasets_audited: bool = False
     reason: str | None = None  # why the audit could not judge, when it could not
     notes: tuple[str, ...] = ()  # what of the inputs could not be judged
@@ -72,19 +66,8 @@ class AuditResult:
 def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | None) -> AuditResult:
     """Put both audits together."""
     seen = datasets or DatasetsAudit()
-    sifted = sift(map(_as_shown, seen.findings), _text)
-    found = {_place(each): each for each in source.findings}
-    programs = dict(source.programs)
-    for each in sifted.kept:
-        read = found.get(_place(each))
-        if read is None:
-            found[_place(each)] = each
-        else:  # the run is certain; the source has the line as written, and the fix
-            evidence = tuple(dict.fromkeys((*each.evidence, *read.evidence)))
-            both = replace(each, file=read.file, evidence=evidence, fix=read.fix or each.fix)
-            found[_place(each)] = both
-            if read in programs:
-                programs[both] = programs[read]
+    sifted = sift_seen(seen.findings)
+    found = merged(source.findings, sifted.kept)
     silenced = {_place(each): (each, reason) for each, reason in (*sifted.silenced, *source.silenced)}
     return AuditResult(
         program,
@@ -92,14 +75,36 @@ def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | No
         source.files_read,
         source.problems,
         tuple(silenced.values()),
-        programs,
+        {found[_place(each)]: program for each, program in source.programs.items()},
         datasets_audited=datasets is not None,
         reason=_reason(source, seen.failures),
         notes=(*seen.failures, *(f"not known: {stage}" for stage in seen.unknown)),
     )
 
 
-def _place(finding: Finding) -> tuple[str, str | None, int | None]:
+Place = tuple[str, str | None, int | None]
+
+
+def merged(read: Iterable[Finding], seen: Iterable[Finding]) -> dict[Place, Finding]:
+    """What the audits of source and datasets found, each place once."""
+    found = {_place(each): each for each in read}
+    for each in seen:
+        known = found.get(_place(each))
+        if known is None:
+            found[_place(each)] = each
+        else:  # the run is certain; the source has the line as written, and the fix
+            evidence = tuple(dict.fromkeys((*each.evidence, *known.evidence)))
+            fix = known.fix or each.fix
+            found[_place(each)] = replace(each, file=known.file, evidence=evidence, fix=fix)
+    return found
+
+
+def sift_seen(findings: Iterable[Finding]) -> Sifted:
+    """Take out what the source silences of the findings in datasets."""
+    return sift(map(_as_shown, findings), _text)
+
+
+def _place(finding: Finding) -> Place:
     """One place, by however many paths its file is known."""
     return finding.code, finding.file and str(Path(finding.file).resolve()), finding.line
 

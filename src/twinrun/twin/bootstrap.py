@@ -89,8 +89,10 @@ def _attach_later(framework: Framework, recorder: Recorder) -> None:
             if spec.tracing:
                 framework.trace_ops(recorder, pipeline=spec.tracing == "pipeline")
             if spec.audit_until is not None:
-                framework.audit_datasets(recorder.session)
+                framework.audit_datasets(recorder.session, at_once=True)
                 recorder.stop_at(spec.audit_until)
+            elif spec.lockstep and spec.events:  # it may be held, and asked
+                framework.audit_datasets(recorder.session, at_once=False)
         except ImportError as problem:  # a module that this release has moved or dropped
             place = problem.name or framework.module
             recorder.trouble(MissingPoint(f"this release of {framework.name} has no {place}", _TESTED, place))

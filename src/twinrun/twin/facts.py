@@ -34,7 +34,7 @@ def gather(recorder: Recorder) -> Facts:
         controls=controls,
         controls_error=error,
         findings=list(session.pins.findings),
-        datasets=session.audited() if session.audited is not None else None,
+        datasets=session.audited() if recorder.spec.audit_until is not None and session.audited else None,
         notes=list(dict.fromkeys(session.notes)),
         failure=recorder.failure,
         no_step=None if recorder.observed else why_no_step(recorder),

@@ -20,7 +20,17 @@ from twinrun.errors import MissingPoint, TwinrunError
 from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure
-from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
+from twinrun.protocol.messages import (
+    Answer,
+    AskDatasets,
+    AskDump,
+    AskFacts,
+    Dumped,
+    End,
+    NoAnswer,
+    Question,
+    Trouble,
+)
 from twinrun.protocol.spec import Spec
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest, Status
@@ -198,9 +208,16 @@ class Recorder:
                 return self._dump(question)
             if isinstance(question, AskFacts):
                 return self.facts()
+            if isinstance(question, AskDatasets):
+                return self._datasets()
             return self.trace() if self.trace else NoAnswer("this twin does not trace ops")
         except Exception as problem:
             return NoAnswer(f"{type(problem).__name__}: {problem}", traceback.format_exc())
+
+    def _datasets(self) -> Answer:
+        audited = self.session.audited
+        with unseen():
+            return audited() if audited is not None else NoAnswer("no framework with datasets was imported")
 
     def _dump(self, question: AskDump) -> Dumped:
         """Write the tensors asked for, but those that changed since they were digested."""

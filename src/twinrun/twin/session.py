@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from twinrun.errors import MissingPoint
-from twinrun.protocol.facts import Inputs
+from twinrun.protocol.facts import DatasetsAudit, Inputs
 from twinrun.protocol.point import Point
 from twinrun.protocol.spec import Spec
 from twinrun.twin.event_log import EventLog
@@ -34,7 +34,7 @@ class Session:
         self.pins = Pins()
         self.patches = PatchTable(self)
         self.inputs: InputsReport | None = None
-        self.audited: Callable[[], Any] | None = None  # the datasets that an audit of the pipeline has seen
+        self.audited: Callable[[], DatasetsAudit] | None = None  # audits the datasets of the program
         self.notes: list[str] = []
 
     @property

@@ -155,10 +155,10 @@ def loaders_of_tf_keras_are_read_with_the_options_of_fit() -> None:
         report = recorder.report()
     finally:
         built_datasets.stop_recording()
-    assert [one["code"] for one in report["findings"]] == ["TW205", "TW205"]
+    assert [one.code for one in report.findings] == ["TW205", "TW205"]
     # an iterator of the library's has no line of the user's: it is reported where it was passed to fit()
-    assert all(one["file"] == __file__ and one["line"] for one in report["findings"])
-    assert report["failures"] == []
+    assert all(one.file == __file__ and one.line for one in report.findings)
+    assert report.failures == ()
 
 
 def the_recorder_collects_what_a_program_trains_on() -> None:
@@ -183,6 +183,31 @@ def the_recorder_collects_what_a_program_trains_on() -> None:
     assert codes == [["TW201"], ["TW201"], ["TW205"], []]
     assert all(one.file == __file__ for audit in recorder.audits for one in audit.findings)
     assert recorder.failures == []
+
+
+def a_recorder_that_waits_audits_what_is_being_iterated_when_it_is_asked() -> None:
+    from twinrun.pipelines import built_datasets
+
+    built_datasets.stop_recording()
+    recorder = built_datasets.record_datasets(at_once=False)
+    try:
+        looked_at = tf.data.Dataset.range(4).shuffle(4)
+        list(looked_at)
+        for number in range(2):  # gone when it is asked
+            list(tf.data.Dataset.range(4).shuffle(4 + number))
+        before = list(recorder.audits)
+        for _ in tf.data.Dataset.range(8).shuffle(8).batch(4):
+            going_on = recorder.report()
+            break
+        after = recorder.report()
+    finally:
+        built_datasets.stop_recording()
+    assert before == []
+    lines = {one.line for one in going_on.findings}
+    assert [one.code for one in going_on.findings] == ["TW201"], going_on
+    assert {
+        one.line for one in after.findings
+    } > lines  # no loop goes on: whatever was iterated and is still there
 
 
 def the_recorder_sees_a_loop_inside_a_tf_function_and_changes_nothing() -> None:

@@ -10,6 +10,7 @@ from twinrun.findings.finding import Finding
 from twinrun.frameworks.protocol import Framework
 from twinrun.frameworks.tensorflow.patches import POINTS
 from twinrun.frameworks.tensorflow.sources import SOURCES
+from twinrun.protocol.facts import DatasetsAudit
 
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
@@ -44,22 +45,22 @@ class TensorFlow(Framework):
 
         trace_ops(recorder, pipeline=pipeline)
 
-    def audit_datasets(self, session: Session) -> None:
+    def audit_datasets(self, session: Session, *, at_once: bool) -> None:
         """What fails in the audit of pipelines is reported; what the source's audit has found stays."""
         try:
             from twinrun.pipelines.built_datasets import record_datasets
 
-            report = record_datasets().report
+            report = record_datasets(at_once=at_once).report
         except Exception as problem:
-            reason = _why_not_audited(problem)
-            session.audited = lambda: {"failures": [reason]}
+            failed = _not_audited(problem)
+            session.audited = lambda: failed
             return
 
-        def audited() -> dict[str, list[Any]]:
+        def audited() -> DatasetsAudit:
             try:
                 return report()
             except Exception as problem:
-                return {"failures": [_why_not_audited(problem)]}
+                return _not_audited(problem)
 
         session.audited = audited
 
@@ -79,8 +80,9 @@ class TensorFlow(Framework):
         return line.startswith(starts) or " I tensorflow/" in line
 
 
-def _why_not_audited(problem: Exception) -> str:
-    return f"the input pipelines could not be audited: {type(problem).__name__}: {problem}"
+def _not_audited(problem: Exception) -> DatasetsAudit:
+    reason = f"the input pipelines could not be audited: {type(problem).__name__}: {problem}"
+    return DatasetsAudit(failures=(reason,))
 
 
 def shared_gpu(visible: str | None, signs: tuple[Path, ...] = _NVIDIA) -> dict[str, str]:
