@@ -4,7 +4,7 @@ however races fall, and whenever its time is over."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any
 
@@ -16,6 +16,7 @@ from twinrun.diagnose.experiments import Trial
 from twinrun.diagnose.likely import likely_findings
 from twinrun.diagnose.search import Search
 from twinrun.findings.finding import Finding
+from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence
 from twinrun.protocol.intervention import Freeze
 from twinrun.protocol.suspect import Suspect
@@ -277,17 +278,57 @@ def test_with_room_for_several_experiments_they_run_side_by_side() -> None:
     assert world.side_by_side == 3 and len(world.trials) == 4
 
 
-def test_what_the_audit_names_is_likely_where_nothing_else_is_known() -> None:
-    world = World({"map": (1, "batch")}, [])
+def audited(code: str = "TW203", line: int = 7) -> Finding:
+    return Finding(code, "name", "the map races", "/p/train.py", line)
+
+
+def likely(world: World, *, read: Sequence[Finding] = (), **evidence: Any) -> list[tuple[str, int | None]]:
+    """What is reported as likely, by code and line. The evidence of the check is that of the world, with this added."""
     search = Search(world, world.suspected)
     first = world.evidence(set())
     assert first is not None
+    first = replace(first, **evidence)
     search.explain(first)
-    audited = Finding("TW203", "random-op-in-parallel-map", "map races", "train.py", 7)
-    [finding] = likely_findings(search, first, [audited])
-    assert (finding.code, finding.line, finding.confirmed) == ("TW203", 7, False)
-    before_training = Evidence(Difference(0, "init", "w"))
-    assert likely_findings(search, before_training, [audited]) == []
+    return [(finding.code, finding.line) for finding in likely_findings(search, first, read)]
+
+
+def test_what_an_audit_names_is_likely_where_nothing_else_is_known() -> None:
+    world = World({"map": (1, "batch")}, [])
+    assert likely(world, read=[audited()]) == [("TW203", 7)]
+    assert likely(world, datasets=(audited(),)) == [("TW203", 7)]
+    assert likely(world, read=[audited()], datasets=(audited(), audited("TW202"))) == [
+        ("TW203", 7),
+        ("TW202", 7),
+    ]
+
+
+def test_what_an_audit_names_is_not_reported_where_the_twins_speak_against_it() -> None:
+    assert likely(World({"weights": (0, "init")}, []), datasets=(audited(),)) == []
+    computed = World({"op": (1, "loss")}, [])
+    assert likely(computed, datasets=(audited(),)) == [("TW203", 7)]  # no batch was compared
+    assert likely(computed, datasets=(audited(),), fed=True) == []
+    drawn = Event(
+        source="numpy-random", action="draw", file="/p/train.py", line=7, function="f", call="rand", size=8
+    )
+    world = World({"map": (1, "batch")}, [])
+    assert likely(world, datasets=(audited(),), pairs=((drawn, drawn),)) == []
+    assert likely(world, datasets=(audited("TW107"), audited("TW302"))) == []  # equal in twins
+
+
+def test_what_an_audit_names_is_reported_once() -> None:
+    known = World(
+        {"shuffle:1": (1, "batch"), "unknown": (2, "batch")}, [replace(suspect("shuffle"), code="TW201")]
+    )
+    seen = (audited("TW201", 1), audited("TW106", 1), audited("TW201", 5))
+    assert likely(known, datasets=seen) == [("TW201", 5)]  # the line is confirmed, another is not
+    everything = World({"shuffle:1": (1, "batch")}, [suspect("shuffle")])
+    assert likely(everything, datasets=seen) == []  # with that frozen the twins repeat
+
+
+def test_an_audit_that_finds_a_race_makes_three_runs_necessary() -> None:
+    world = World({"thread:1": (1, "batch")}, [suspect("thread")])
+    likely(world, datasets=(audited(),))
+    assert len(world.trials) == 5  # three with it frozen; two without, and the check is the third
 
 
 def test_an_unlikely_suspect_is_reported_without_proof_only_where_the_audit_agrees() -> None:

@@ -55,6 +55,10 @@ class StreamSource(Source):
     def weight_for(self, evidence: Evidence) -> Weight:
         return self.weight
 
+    def seed_to_write(self, event: Event) -> str:
+        """What to write so that this use gets a seed, where the line cannot be rewritten. Empty where nothing is known."""
+        return seed_to_write(event)
+
     def is_own(self, event: Event) -> bool:
         """Whether the program's line is to blame as for a draw of its own, though a library may have made it."""
         return is_direct(event)
@@ -116,7 +120,7 @@ class StreamSource(Source):
                 experiment=f"with {drawn(event)} frozen there",
                 advice=_advice(code, event),
                 fix="seeded" if seeded else "seed",
-                in_words=seed_to_write(event) if code == self.code else "",
+                in_words=self.seed_to_write(event) if code == self.code else "",
             )
 
     def _message(self, code: str, event: Event, *, seeded: bool) -> str:

@@ -52,7 +52,8 @@ def together(
     are one constant."""
     from twinrun.findings.fixes.fixers import seed_number, with_constant
 
-    ordered = sorted(places, key=lambda place: _ORDER.get(place.code, 3))  # sorted() is stable
+    once = dict.fromkeys(places)
+    ordered = sorted(once, key=lambda place: _ORDER.get(place.code, 3))  # sorted() is stable
     if program is not None:
         seed = seed_number(sources[program], seed)
     patch = _made(ordered, sources, program, seed, accept)

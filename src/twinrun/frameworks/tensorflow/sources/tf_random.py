@@ -34,6 +34,7 @@ _STATELESS_OPS = (
     "random_uniform", "random_normal", "truncated_normal", "random_uniform_int", "random_uniform_full_int",
 )  # fmt: skip
 # These take seed=0 for "fresh entropy" whatever the global seed, and refuse to run under op determinism.
+_BOXES = "sample_distorted_bounding_box"
 _IGNORE_SEED = (
     "image_ops_impl:sample_distorted_bounding_box_v2",
     "nn_ops:fractional_max_pool_v2",
@@ -214,6 +215,7 @@ class TfRandom(StreamSource):
     controls = (_SEED, tf_generators.GLOBAL_GENERATOR)
     points = (
         *tf_points("ops.gen_random_ops:{}", _RANDOM_OPS, _random_op, "values and seeds", optional=True),
+        tf_point(f"ops.gen_image_ops:{_BOXES}_v2", _random_op, "values and seeds", optional=True),
         *tf_points(
             _STATELESS, _STATELESS_OPS, _stateless_op, "draws of programs without steps", optional=True
         ),
@@ -251,7 +253,12 @@ class TfRandom(StreamSource):
         return super().code_for(evidence, event)
 
     def message(self, code: str, event: Event) -> str:
+        if _BOXES in event.call:
+            return f"tf.image.{_BOXES} is given no seed, and follows no global one"
         return "a TensorFlow random op runs without a seed"
+
+    def seed_to_write(self, event: Event) -> str:
+        return f"tf.image.{_BOXES}(…, seed=42)" if _BOXES in event.call else super().seed_to_write(event)
 
     def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
         yield from super().suspects(evidence)
