@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support import twinrun
+from support import BY_HAND, twinrun, write
 
 HEAD = """
 import numpy as np, tensorflow as tf, keras
@@ -112,3 +112,31 @@ print(time.time() - started)
     (tmp_path / "train.py").write_text(HEAD + innocent)
     document = twinrun("check", "--output-format", "json", "train.py", cwd=tmp_path, timeout=400).document
     assert (document["verdict"], document["findings"]) == ("repeats", [])
+
+
+HIDDEN = """
+import tensorflow as tf
+@tf.function
+def cropped(x):
+    begin, _, _ = tf.image.sample_distorted_bounding_box([64, 64, 3], [[[0.0, 0.0, 1.0, 1.0]]])  # TW104
+    return x + tf.cast(begin[:2], tf.float32)
+cropped(tf.zeros(2))  # traced here, and not again by the map
+interleave = getattr(tf.data.experimental, "parallel" + "_interleave")
+ds = tf.data.Dataset.range(8)
+ds = ds.apply(interleave(lambda n: tf.data.Dataset.from_tensors(tf.zeros(2)), 2, sloppy=True))  # TW202
+ds = ds.map(cropped, num_parallel_calls=2)  # TW203
+elements = iter(ds.batch(4))
+"""
+
+
+def test_what_the_program_hides_is_likely_by_what_is_read_of_its_datasets(tmp_path: Path) -> None:
+    write(tmp_path, f"{HIDDEN}{BY_HAND}train(2, batch=lambda step, x: next(elements))\n")
+    lines = (tmp_path / "train.py").read_text().splitlines()
+    marked = {line[-5:]: number for number, line in enumerate(lines, start=1) if "# TW" in line}
+    answer = twinrun("check", "--budget", "0.001s", "--output-format", "json", "train.py", cwd=tmp_path)
+    document = answer.document
+    assert document["first_difference"]["phase"] == "batch", answer.out
+    findings = {finding["code"]: finding for finding in document["findings"]}
+    assert {code: finding["line"] for code, finding in findings.items()} == marked
+    assert not any(finding["confirmed"] for finding in findings.values())
+    assert "the audit of a dataset that the program iterates shows it" in findings["TW202"]["evidence"][-2]

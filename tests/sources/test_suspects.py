@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from twinrun.comparison.frames import Difference
 from twinrun.diagnose.suspects import suspects
+from twinrun.findings.finding import Finding
 from twinrun.frameworks.keras.sources.loaders import Workers
 from twinrun.frameworks.tensorflow.sources.parallel_map import Stage
 from twinrun.frameworks.tensorflow.sources.tf_generators import GeneratorDraw
@@ -46,10 +48,15 @@ def other(of: Event, **more: Any) -> Event:
 
 
 def found(
-    a: list[Event], b: list[Event], phase: str = "batch", step: int = 1, code: Any = None
+    a: list[Event],
+    b: list[Event],
+    phase: str = "batch",
+    step: int = 1,
+    code: Any = None,
+    datasets: tuple[Finding, ...] = (),
 ) -> list[Suspect]:
-    evidence = Evidence(Difference(step, phase, "x"), side_by_side(a, b), code=code or NoCode())
-    return suspects(evidence)
+    pairs = side_by_side(a, b)
+    return suspects(Evidence(Difference(step, phase, "x"), pairs, code=code or NoCode(), datasets=datasets))
 
 
 def suspected(
@@ -279,6 +286,11 @@ def test_a_parallel_stage_is_suspected_only_for_what_is_inside_it() -> None:
     assert suspected(drawing, drawing) == [("TW203", 6)]
     assert suspected(unordered, unordered) == [("TW202", 7)]
     assert suspected(plain, plain) == []
+    races = Finding("TW403", "name", "calls share a variable", "/p/train.py", 8)
+    elsewhere = replace(races, line=9)
+    by_audit = found(plain, plain, datasets=(elsewhere, races))[0]
+    assert (by_audit.code, by_audit.message, by_audit.line) == ("TW403", races.message, 8)
+    assert by_audit.freeze == (Freeze("parallel-map", "stage", "/p/train.py", 8),)
 
 
 def test_files_that_came_or_went_are_a_changed_input_and_not_an_order() -> None:
