@@ -43,9 +43,7 @@ class Search:
     tried: list[Suspect] = field(default_factory=list)
     dropped: list[Suspect] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
-    datasets: dict[Finding, None] = field(
-        default_factory=dict
-    )  # what an audit found in those that were iterated
+    datasets: dict[Finding, None] = field(default_factory=dict)  # what an audit found in them
     op: Finding | None = None  # to blame, by a trace of what every op did
     goal: Reach = (-1, 0)
     evidence: Evidence = field(init=False)  # of where the twins part in the end

@@ -28,9 +28,7 @@ class AuditResult:
     files: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
     silenced: tuple[tuple[Finding, str], ...] = ()
-    programs: Mapping[Finding, str] = field(
-        default_factory=dict
-    )  # the file that was started, where it is known
+    programs: Mapping[Finding, str] = field(default_factory=dict)  # the file that was started
     datasets_audited: bool = False
     reason: str | None = None  # why the audit could not judge, when it could not
     notes: tuple[str, ...] = ()  # what of the inputs could not be judged
