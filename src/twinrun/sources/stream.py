@@ -115,7 +115,7 @@ class StreamSource(Source):
                 notes=tuple(notes),
                 experiment=f"with {drawn(event)} frozen there",
                 advice=_advice(code, event),
-                fix="seeded" if seeded else "seed",
+                fix=f"{self.name}: {'seeded' if seeded else 'seed'}",
                 in_words=seed_to_write(event) if code == self.code else "",
             )
 
