@@ -174,7 +174,10 @@ def direct_caller() -> Caller | None:
 
 
 # Functions around the one that a user knows by name.
-_WRAPPERS = ("wrapper", "_wrapper", "inner", "inner_f", "wrapped", "decorated", "error_handler", "__call__")
+_WRAPPERS = (
+    "wrapper", "_wrapper", "inner", "inner_f", "wrapped", "decorated", "error_handler", "op_dispatch_handler",
+    "custom_init", "__call__",
+)  # fmt: skip
 
 
 def _package(frame: FrameType) -> str:
