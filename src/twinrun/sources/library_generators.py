@@ -89,7 +89,7 @@ LIBRARY_GENERATORS = Control(
     name=_CONTROL,
     protects="generators that libraries make without a seed (gymnasium's environments and spaces, albumentations, …)",
     moment="before a model or dataset is built",
-    how="give the library's call a seed: env.reset(seed=42), env.action_space.seed(42), random_state=42",
+    how="give the library's call a seed: env.reset(seed=42), env.action_space.seed(42), A.Compose(…, seed=42)",
     wanted=_wanted,
     apply=lambda request: None,
     read=_read,
