@@ -230,6 +230,25 @@ def test_lines_that_share_a_fix_are_one_finding_at_the_first_line_that_matters(g
     assert finding.message.startswith(f"numpy:{finding.line}")
 
 
+@given(
+    st.sets(st.sampled_from(["hash", "order"])),
+    st.permutations([LIKELY, UNLIKELY]),
+    st.booleans(),
+)
+def test_sources_that_share_a_fix_are_one_finding(guilty: set[str], ranks: list[int], more: bool) -> None:
+    """Also where something that nobody suspects keeps the twins apart, so that little can be settled."""
+    causes = {f"{name}:1": (0, "init") for name in guilty}
+    if more or not guilty:
+        causes["unknown"] = (2, "batch")
+    suspects = [suspect(n, rank, fix="line 1") for n, rank in zip(["hash", "order"], ranks, strict=True)]
+    search = World(causes, suspects).explained()
+    assert len(search.findings) == 1 if guilty else not confirmed(search.findings)
+    assert confirmed(search.findings) <= set(causes)
+    if len(guilty) == 1:
+        assert named(search.findings) == {f"{name}:1" for name in guilty}
+        assert [each.message for each in search.frozen] == [f"{name}:1" for name in guilty]
+
+
 @given(st.sets(st.integers(1, 5), min_size=1))
 def test_lines_with_a_fix_of_their_own_are_findings_of_their_own(guilty: set[int]) -> None:
     lines = [suspect("clock", UNLIKELY, line) for line in range(1, 6)]

@@ -139,3 +139,19 @@ def test_augmentation_and_samplers_get_a_seed() -> None:
     source = "import albumentations as A\n\naugment = A.Compose([A.HorizontalFlip()])\n"
     fix = propose("TW103", "train.py", 3, source)
     assert fix is not None and fix.after == "augment = A.Compose([A.HorizontalFlip()], seed=42)"
+    assert propose("TW103", "train.py", 3, fix.fixed) is None
+
+
+def test_a_composition_that_is_made_again_and_again_would_start_over_with_a_seed() -> None:
+    source = (
+        "import albumentations as A\n\ndef augment(x):\n    return A.Compose([A.Blur()])(image=x)\n\n"
+        "for x in xs:\n    augment(x)\n"
+    )
+    fix = propose("TW103", "train.py", 4, source)
+    assert fix is not None and not fix.safe and "at every call of augment()" in fix.note
+
+
+def test_a_transform_in_no_composition_is_seeded_where_it_is_made() -> None:
+    source = "import albumentations as A\n\nflip = A.HorizontalFlip(p=0.5)\n"
+    fix = propose("TW103", "train.py", 3, source)
+    assert fix is not None and fix.fixed == f"{source}flip.set_random_seed(42)\n"

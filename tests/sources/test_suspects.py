@@ -320,6 +320,15 @@ def test_the_order_of_a_set_is_suspected_where_the_source_uses_it(tmp_path: Path
     script.write_text("words = {'a', 'b'}\norder = list(words)\nkey = id(words)\n")
     first, second = found([], [], code=ProgramSource(script))
     assert {(first.source, first.line), (second.source, second.line)} == {("addresses", 3), ("hash-order", 2)}
+    assert first.family != second.family
+
+
+def test_strings_and_objects_that_lie_in_a_set_are_put_in_order_by_one_fix(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("def numbered(things):\n    return dict(enumerate(set(things)))\n")
+    first, second = found([], [], code=ProgramSource(script))
+    assert {first.source, second.source} == {"addresses", "hash-order"}
+    assert first.line == second.line == 2 and first.family == second.family
 
 
 def test_nothing_suspects_the_order_of_sets_where_the_hash_seed_is_fixed(

@@ -152,21 +152,26 @@ class Search:
             self._leave_out(groups[:middle])
             self._leave_out(groups[middle:])
 
-    def _settle(self, family: Sequence[Suspect]) -> None:
-        """Of lines that share a fix, the first that is needed is enough; where each has its own, each counts."""
+    def _settle(self, family: Sequence[Suspect], innocent: Sequence[Suspect] = ()) -> None:
+        """Of lines that share a fix, the first that is needed is enough; where each has its own, each counts.
+        `innocent` are those of the family that are known not to be needed."""
         first, *rest = family
         if rest and not first.fix:
             self._leave_out([[suspect] for suspect in family])
             return
         held = self._holds_without([first])
         if held is False:
-            self.causes.append(Cause(first, tuple(family)))
+            self.causes.append(Cause(first, (*family, *innocent)))
+            # What another source freezes is another explanation: it is no part of the proof where it is not needed.
+            others = [suspect for suspect in rest if suspect.source != first.source]
+            if others and self._holds_without(others):
+                self._drop(others)
         elif held:
             self._drop([first])
             if rest and self._holds_without(rest):
                 self._drop(rest)
             elif rest:
-                self._settle(rest)
+                self._settle(rest, (first, *innocent))
 
     def _drop(self, suspects: Sequence[Suspect]) -> None:
         self.dropped += suspects

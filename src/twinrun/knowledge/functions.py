@@ -141,6 +141,11 @@ for _name in _PYTHON_DRAWS.split():
 _add("tensorflow.random.", "uniform normal truncated_normal", Kind.DRAW, TENSORFLOW, seed=Argument(4))
 _add("tensorflow.random.", "categorical", Kind.DRAW, TENSORFLOW, seed=Argument(3))
 _add("tensorflow.random.", "shuffle", Kind.DRAW, TENSORFLOW, seed=Argument(1))
+_SAMPLERS = "random.uniform random.log_uniform random.learned_unigram nn.learned_unigram"
+for _name in _SAMPLERS.split():
+    _add("tensorflow.", f"{_name}_candidate_sampler", Kind.DRAW, TENSORFLOW, seed=Argument(5))
+for _name in ("random.fixed_unigram", "nn.fixed_unigram"):
+    _add("tensorflow.", f"{_name}_candidate_sampler", Kind.DRAW, TENSORFLOW, seed=Argument(11))
 _OPS = "nn.dropout image.sample_distorted_bounding_box random_normal_initializer random_uniform_initializer"
 _add("tensorflow.", _OPS, Kind.DRAW, TENSORFLOW, seed=_KEYWORD)
 

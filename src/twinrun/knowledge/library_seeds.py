@@ -45,7 +45,11 @@ _CALLS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("make* __init__", "the action space of a gymnasium vector environment has no seed",
          "call envs.action_space.seed(42) before the first sample()"),
     ),
-    "albumentations": (("*", "albumentations augments without a seed", "write A.Compose(…, seed=42)"),),
+    # From release 2 on, when transforms are made; before, they draw from Python's stream when they are called.
+    "albumentations": (
+        ("__init__ set_random_seed from_dict load", "albumentations augments without a seed",
+         "write A.Compose(…, seed=42), or call set_random_seed(42) on what is made here"),
+    ),
 }  # fmt: skip
 _CALLS["gym"] = _CALLS["gymnasium"]
 _TITLES = {"sklearn": "scikit-learn", "scipy": "SciPy"}

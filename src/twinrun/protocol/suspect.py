@@ -30,7 +30,7 @@ class Weight:
 class Suspect:
     """One place that may be to blame: `message` quotes what stands at `file` and `line`, so that a finding never names
     one line and quotes another. Suspects with one fix, such as all draws from a stream that has no seed, have the same
-    `fix`, and become one finding. `freeze` is the experiment; without one it stays a suspect, and never becomes more.
+    `fix`, and become one finding, also where they are of several sources. `freeze` is the experiment; without one it stays a suspect, and never becomes more.
     `experiment` says in words what the experiment does ("with np.random.rand frozen there")."""
 
     source: str
@@ -44,7 +44,7 @@ class Suspect:
     experiment: str = ""
     advice: str = ""  # what to write instead, where neither the catalogue nor the source says it
     in_words: str = ""  # the same where the line cannot be rewritten and the catalogue is too general
-    fix: str = ""  # what suspects of this source and code share that one change fixes; empty: each has a fix of its own
+    fix: str = ""  # what suspects of this code share that one change fixes; empty: each has a fix of its own
     sequential: bool = False  # the experiment runs the twins one after the other
     last_resort: bool = False  # tried in place of what else the source suspects, where that does not help
     rank: int = 0  # how likely it made the twins part where they do
@@ -66,4 +66,4 @@ class Suspect:
     @property
     def family(self) -> tuple[str, str, str]:
         """Suspects that are left out of an experiment together: innocent or guilty, they mostly are so together."""
-        return (self.source, self.code, self.fix)
+        return ("" if self.fix else self.source, self.code, self.fix)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from twinrun.protocol import Evidence, Freeze, Source, Suspect, Weight
-from twinrun.sources.hash_order import FIXED, suspect_code
+from twinrun.protocol import Evidence, Source, Suspect, Weight
+from twinrun.sources.hash_order import suspect_code
 from twinrun.twin.callers import is_users
 from twinrun.twin.session import Session
 
@@ -40,10 +40,6 @@ class Addresses(Source):
             experiment="with the addresses of objects frozen",
             advice="number the objects as they are made, and order them by that number: an address is not a property of an object",
         )
-
-    def freeze_environment(self, freeze: Freeze) -> Mapping[str, str]:
-        """Strings lie in sets too."""
-        return FIXED
 
 
 def _freeze() -> None:

@@ -4,20 +4,24 @@ Python's global stream, whose class it is."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 
 from twinrun.knowledge.library_seeds import seedless
 from twinrun.protocol import Event, Evidence, Point, Source, Suspect, Weight, differs, one, replacement
 from twinrun.protocol.evidence import in_library, is_direct
-from twinrun.sources import gym_environments
+from twinrun.sources import augmentation, gym_environments
 from twinrun.sources.entropy import stretched
-from twinrun.sources.library_generators import LIBRARY_GENERATORS, NAME, OF_NUMPY, pinned_seed
+from twinrun.sources.library_generators import (
+    LIBRARY_GENERATORS,
+    NAME,
+    OF_NUMPY,
+    pinned_seed,
+    record_making,
+    take_last_making,
+)
 from twinrun.sources.stream import LIBRARY, drawn, library, seed_to_write
-from twinrun.twin.callers import Caller, caller, own, unseen
+from twinrun.twin.callers import caller, own, unseen
 from twinrun.twin.session import Session
-
-_made = threading.local()  # `by`: the line that was last recorded as making a NumPy generator, in this thread
 
 
 @replacement
@@ -37,15 +41,13 @@ def _randbits(session: Session, original: Callable[[int], int], k: int) -> int:
             value = original(k)
     # A library's own generator counts too, unless it is made while the library is imported.
     if who is not None and who.via != "importlib":
-        session.log.record(NAME, "make", who, OF_NUMPY, str(value).encode())
-        _made.by = who
+        record_making(session, who, OF_NUMPY, str(value).encode())
     return value
 
 
 def seeded_after_all(session: Session) -> None:
     """`RandomState(0)` takes entropy too, and is seeded right after that: then it was not made without a seed."""
-    made: Caller | None = getattr(_made, "by", None)
-    _made.by = None
+    made = take_last_making()
     who = caller(3) if made is not None else None
     if made is not None and who is not None and (made.file, made.line) == (who.file, who.line):
         session.log.retract(NAME, "make", made)
@@ -67,6 +69,7 @@ class Generators(Source):
             after="numpy.random",
         ),
         *gym_environments.POINTS,
+        *augmentation.POINTS,
     )
     controls = (LIBRARY_GENERATORS,)
 

@@ -129,8 +129,10 @@ class HashOrder(Source):
 
 
 def suspect_code(source: Source, places: list[CodePlace], message: str, **fields: Any) -> Suspect:
-    """A suspect by what is written in the program: no event shows it, and it is frozen in the whole process."""
+    """A suspect by what is written in the program: no event shows it, and it is frozen in the whole process. What is
+    ordered at one line, by the hashes of strings or by addresses, is put in order by one change."""
     file, line, _ = places[0] if places else (None, None, "")
     notes = tuple(f"{text} at {relative(file)}:{line}" for file, line, text in places[:4])
     freeze = (Freeze(source.name),)
-    return Suspect(source.name, source.code, message, freeze, file, line, notes=notes, **fields)
+    fix = f"{file}:{line}" if places else ""
+    return Suspect(source.name, source.code, message, freeze, file, line, notes=notes, fix=fix, **fields)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from twinrun.protocol import Control, PinRequest, Reading, derive
 from twinrun.protocol.evidence import TRANSPARENT_LIBRARIES, in_library
@@ -27,6 +30,42 @@ def pinned_seed(session: Session, who: Caller | None, *, below: int = 1 << 32) -
     return derive(pins.request.seed, f"{maker}\n{worker}\n{pins.turn(maker)}", below=below)
 
 
+class _Made(threading.local):
+    """Lines that were recorded as making generators, in this thread."""
+
+    last: Caller | None = None  # that of a NumPy generator
+    by: list[Caller] | None = None  # those that `makings` collects
+
+
+_made = _Made()
+
+
+def record_making(session: Session, who: Caller | None, what: str, data: bytes) -> None:
+    """A generator was made without a seed, and got this entropy."""
+    if who is None:
+        return
+    session.log.record(NAME, "make", who, what, data)
+    _made.last = who if what == OF_NUMPY else _made.last
+    if _made.by is not None:
+        _made.by.append(who)
+
+
+@contextmanager
+def makings() -> Iterator[list[Caller]]:
+    """The lines by which generators are made in the meantime, except those that a `makings` inside collects."""
+    around, _made.by = _made.by, []
+    try:
+        yield _made.by
+    finally:
+        _made.by = around
+
+
+def take_last_making() -> Caller | None:
+    """The line that made a NumPy generator last; it is given once."""
+    last, _made.last = _made.last, None
+    return last
+
+
 def _wanted(request: PinRequest) -> str:
     return "seeded when they are made"
 
@@ -48,9 +87,9 @@ def _read(request: PinRequest | None) -> Reading:
 
 LIBRARY_GENERATORS = Control(
     name=_CONTROL,
-    protects="generators that libraries make without a seed (gymnasium's environments and spaces, scipy.stats.qmc, …)",
+    protects="generators that libraries make without a seed (gymnasium's environments and spaces, albumentations, …)",
     moment="before a model or dataset is built",
-    how="give the library's call a seed: env.reset(seed=42), env.action_space.seed(42), random_state=42",
+    how="give the library's call a seed: env.reset(seed=42), env.action_space.seed(42), A.Compose(…, seed=42)",
     wanted=_wanted,
     apply=lambda request: None,
     read=_read,

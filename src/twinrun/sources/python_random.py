@@ -10,7 +10,7 @@ from typing import Any
 from twinrun.protocol import Control, PinRequest, Point, Reading, Undo, Weight, Wrap, derive, replacement
 from twinrun.protocol.registry import frameworks
 from twinrun.sources.library_generators import NAME as GENERATORS
-from twinrun.sources.library_generators import OF_PYTHON, pinned_seed
+from twinrun.sources.library_generators import OF_PYTHON, pinned_seed, record_making
 from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource
 from twinrun.twin.callers import Caller, blamed_caller, caller
@@ -64,7 +64,7 @@ def _seed(session: Session, original: Any, self: random.Random, a: Any = None, v
     elif a is None and type(self) is random.Random and who is not None and not _is_harmless(who):
         number = session.log.frozen(GENERATORS, "make", who)
         original(self, number if number is not None else pinned_seed(session, who))
-        session.log.record(GENERATORS, "make", who, OF_PYTHON, state())
+        record_making(session, who, OF_PYTHON, state())
     else:
         set_seed(a)
 

@@ -119,7 +119,7 @@ class StreamSource(Source):
                 notes=tuple(notes),
                 experiment=f"with {drawn(event)} frozen there",
                 advice=_advice(code, event),
-                fix="seeded" if seeded else "seed",
+                fix=f"{self.name}: {'seeded' if seeded else 'seed'}",
                 in_words=self.seed_to_write(event) if code == self.code else "",
             )
 
@@ -170,12 +170,13 @@ def race_code(evidence: Evidence) -> str:
 
 
 def drawn(event: Event) -> str:
-    """What was drawn, with the library that did it."""
-    return event.call if is_direct(event) or not event.entry else f"{event.call} (by {library(event)})"
+    """What was drawn, with the library that did it where the call does not tell."""
+    told = is_direct(event) or not event.entry or event.call.endswith(f"({event.entry})")
+    return event.call if told else f"{event.call} (by {library(event)})"
 
 
 def library(event: Event) -> str:
-    return event.via if event.entry == "__init__" else f"{event.via}'s {event.entry}"
+    return event.via if event.entry in ("__init__", "__call__") else f"{event.via}'s {event.entry}"
 
 
 def seed_to_write(event: Event) -> str:

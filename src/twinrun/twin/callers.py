@@ -181,7 +181,10 @@ def user_line(trace: Iterable[Any]) -> tuple[str | None, int | None]:
 
 
 # Functions around the one that a user knows by name.
-_WRAPPERS = ("wrapper", "_wrapper", "inner", "inner_f", "wrapped", "decorated", "error_handler", "__call__")
+_WRAPPERS = (
+    "wrapper", "_wrapper", "inner", "inner_f", "wrapped", "decorated", "error_handler", "op_dispatch_handler",
+    "custom_init", "__call__",
+)  # fmt: skip
 
 
 def _package(frame: FrameType) -> str:

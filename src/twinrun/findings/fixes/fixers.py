@@ -37,6 +37,7 @@ FIXERS: dict[str, tuple[Fixer, ...]] = {
         made_once.generator_made_once,
         given_seeds.generator,
         given_seeds.made_with_seed,
+        given_seeds.seeded_transform,
         environments.seeded_environment,
     ),
     "TW104": (seeding.tensorflow_random,),

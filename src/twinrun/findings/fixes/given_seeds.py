@@ -9,7 +9,7 @@ import libcst as cst
 
 from twinrun.findings.fixes import edit
 from twinrun.findings.fixes.edit import Change, Changes, Draft, argument, is_name, unpacks
-from twinrun.findings.fixes.module import Module, called_name, require
+from twinrun.findings.fixes.module import Module, called_name, require, sure
 from twinrun.findings.fixes.seeding import KERAS
 from twinrun.knowledge.functions import Argument, Kind, Switch, known_method
 
@@ -26,9 +26,11 @@ _NOT_DATASETS = ("random", "numpy.random", "tensorflow.random", "keras.random", 
 
 def generator(module: Module, line: int) -> Draft:
     """Give every unseeded generator that is made at this line a seed."""
-    found = _found(module, line, _seeded_generator)
+    return _made_with_seed(module, _found(module, line, _seeded_generator), "give the generator a seed")
+
+
+def _made_with_seed(module: Module, found: dict[cst.Call, Changes], note: str) -> Draft:
     again = next((reason for call in found if (reason := _made_again(module, call))), None)
-    note = "give the generator a seed"
     if again:
         note += f"; {again}, so it would start over each time: better create it once, outside"
     return Draft(sum(found.values(), ()), note, safe=again is None)
@@ -83,8 +85,20 @@ def _with_state(module: Module, call: cst.Call) -> Changes:
 
 def made_with_seed(module: Module, line: int) -> Draft:
     """Give what a library makes at this line its seed: albumentations and SciPy's samplers."""
-    found = _found(module, line, _library_seed)
-    return Draft(sum(found.values(), ()), "give it a seed", safe=True)
+    return _made_with_seed(module, _found(module, line, _library_seed), "give it a seed")
+
+
+def seeded_transform(module: Module, line: int) -> Draft:
+    """Seed a transform of albumentations that is in no composition, where it is made."""
+    here = module.calls_at(line)
+    made = [node for node in module.find(cst.Assign) if node.value in here and len(node.targets) == 1]
+    require(len(made) == 1)
+    maker = module.name(made[0].value) or ""
+    require(maker.startswith("albumentations.") and maker not in _LIBRARY_SEEDS)
+    statement = sure(module.statement(made[0]))
+    text = f"{module.code(made[0].targets[0].target)}.set_random_seed({module.seed(statement)})"
+    again = _made_again(module, cst.ensure_type(made[0].value, cst.Call))
+    return Draft(edit.lines_after(module, statement, text), "give the transform a seed", safe=again is None)
 
 
 def _library_seed(module: Module, call: cst.Call) -> Changes:

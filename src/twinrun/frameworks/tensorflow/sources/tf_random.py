@@ -29,6 +29,8 @@ _RANDOM_OPS = (
     "random_uniform", "random_uniform_int", "random_standard_normal", "truncated_normal", "random_shuffle",
     "multinomial", "random_gamma", "random_poisson", "random_poisson_v2", "parameterized_truncated_normal",
 )  # fmt: skip
+# Behind `tf.nn.nce_loss` and `sampled_softmax_loss` too. `all_candidate_sampler` takes all, and draws nothing.
+_CANDIDATE_SAMPLERS = ("uniform", "log_uniform", "learned_unigram", "fixed_unigram")
 _STATELESS = "ops.gen_stateless_random_ops_v2:stateless_{}_v2"
 _STATELESS_OPS = (
     "random_uniform", "random_normal", "truncated_normal", "random_uniform_int", "random_uniform_full_int",
@@ -62,7 +64,8 @@ def _random_op(session: Any, original: Any) -> Any:
         if number is not None:
             kwargs.update(seed=number, seed2=number ^ 0x5BD1)
         result = original(*args, **kwargs)
-        array = as_array(result)  # None in a graph
+        drawn = result[0] if isinstance(result, tuple) else result
+        array = as_array(drawn)  # None in a graph
         data = array.tobytes() if array is not None and array.nbytes < _LARGEST else b""
         session.log.record("tf-random", "draw", who, call, data, seeded=seeded)
         return result
@@ -216,6 +219,13 @@ class TfRandom(StreamSource):
     points = (
         *tf_points("ops.gen_random_ops:{}", _RANDOM_OPS, _random_op, "values and seeds", optional=True),
         tf_point(f"ops.gen_image_ops:{_BOXES}_v2", _random_op, "values and seeds", optional=True),
+        *tf_points(
+            "ops.gen_candidate_sampling_ops:{}_candidate_sampler",
+            _CANDIDATE_SAMPLERS,
+            _random_op,
+            "values and seeds",
+            optional=True,
+        ),
         *tf_points(
             _STATELESS, _STATELESS_OPS, _stateless_op, "draws of programs without steps", optional=True
         ),
