@@ -11,11 +11,13 @@ import pytest
 
 from support import write
 from twinrun.errors import CannotCopy
+from twinrun.findings.finding import Finding
 from twinrun.launch.interventions import Setup
 from twinrun.launch.overlay_view import overlay_problem
 from twinrun.launch.program import Program
 from twinrun.launch.view_store import ViewStore
 from twinrun.launch.views import Changes, Views
+from twinrun.protocol.facts import DatasetsAudit, Facts
 
 WAYS = ("overlay", "copy")
 
@@ -273,3 +275,15 @@ def test_in_the_home_folder_itself_caches_and_settings_stay_shared(
     run(made, "A", program)
     assert list(made.changes("A")) == ["mine"]
     assert (home / ".cache" / "downloaded").exists() and not (home / "mine").exists()
+
+
+def test_what_is_found_in_the_datasets_of_a_copy_names_the_users_own_file(
+    home: Path, store: ViewStore
+) -> None:
+    program = Program(str(write(home, "print()")))
+    made = views(store, "copy", program)
+    inside, _ = made.start("A", program, Setup())
+    audit = DatasetsAudit((Finding("TW201", "name", "message", inside.target, 1),))
+    found = made.as_original("A", Facts(datasets=audit)).datasets
+    assert inside.target != str(home / "train.py")
+    assert found is not None and found.findings[0].file == str(home / "train.py")
