@@ -196,7 +196,8 @@ def judged(scene: Scene, kill: Kill, code: int, out: str) -> str:
         ended = [read_manifest(twin) for twin in twins]
         assert verdict == "repeats" and all(each.status == "ended" for each in ended), answer
     else:
-        kinds = ("abrupt-exit",) if hit == "child" else ("crashed",)
+        # Ctrl-C in an exit handler ends that, and not the program.
+        kinds = ("abrupt-exit",) if hit == "child" else ("crashed", "abrupt-exit")
         assert code == 2 and kind in kinds, answer
     return answer
 
