@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OLDEST := .venv-oldest
 
-.PHONY: help setup demo test test-slow test-oldest lint bench clean lock zoo zoo-heldout zoo-verify
+.PHONY: help setup demo test test-slow hard test-oldest lint bench clean lock zoo zoo-heldout zoo-verify
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -30,6 +30,12 @@ test: $(READY)
 ## make test-slow: those that are worth running now and then, and not with every change
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
+
+## make hard: kills, a soak, full disks, many checks at once, a long run (an hour); HARD="-k soak --soak 50" for a part
+hard: $(READY)
+	@mkdir -p build
+	$(BIN)/python -m pytest -s -m "hard or not hard" tests/hard --kills 200 --soak 300 --soak-tensorflow 30 --fills 40 \
+		--seed $$(date +%s) --figures build/hard.json $(HARD)
 
 ## make test-oldest: what patches TensorFlow (observing, pinning, sources), on the oldest release that is supported
 test-oldest: $(OLDEST)/.ready

@@ -20,6 +20,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How much of tests/hard is run. `make test` takes what stands here; `make hard` asks for more."""
+    hard = parser.getgroup("hard", "tests/hard").addoption
+    hard("--kills", type=int, default=6, help="checks of which a process is killed")
+    hard("--soak", type=int, default=8, help="checks of small programs in one process, under varying load")
+    hard("--soak-tensorflow", type=int, default=0, help="how many of them train with TensorFlow")
+    hard("--fills", type=int, default=4, help="checks during which the disk fills")
+    hard("--at-once", type=int, default=10, help="checks of TensorFlow programs at the same time")
+    hard("--long", type=int, default=200_000, metavar="STEPS", help="steps of one long check")
+    hard("--seed", type=int, default=1, help="of the random choices")
+    hard("--figures", metavar="FILE", help="where to write what was measured, as JSON")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     before = os.environ.get("TWINRUN_HOME")

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 PROGRAMS = Path(__file__).parent / "programs"
 COMMAND = (sys.executable, "-m", "twinrun")
@@ -163,3 +166,24 @@ def start(
 def interrupt(process: subprocess.Popen[str]) -> None:
     """Ctrl-C, as the terminal would send it to the command itself."""
     process.send_signal(signal.SIGINT)
+
+
+def belonging_to(word: str, groups: Set[int] = frozenset()) -> list[psutil.Process]:
+    """Every living process that carries the word, or belongs to a group of the twins."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            if any(word in part for part in process.cmdline()) or os.getpgid(process.pid) in groups:
+                found.append(process)
+        except (psutil.NoSuchProcess, ProcessLookupError):
+            continue
+    return found
+
+
+def nobody_left(word: str, groups: Set[int] = frozenset(), seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while left := belonging_to(word, groups):
+        assert time.monotonic() < deadline, [process.cmdline() for process in left]
+        time.sleep(0.1)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
-from support import start, twinrun, write
+from support import belonging_to, nobody_left, start, twinrun, write
 
 # A program with children of every usual kind, each of which carries a word by which it can be found again. It never
 # ends by itself, and shrugs off the signals that can be shrugged off.
@@ -30,6 +30,12 @@ if __name__ == "__main__":
     if os.fork() == 0:
         subprocess.run([sys.executable, "-c", "import time; time.sleep(600)", word])
         os._exit(0)
+    if os.fork() == 0:  # a daemon, whose parent is gone before long
+        os.setsid()
+        if os.fork() == 0:
+            os.execv(sys.executable, [sys.executable, "-I", "-c", "import time; time.sleep(600)", word])
+        os._exit(0)
+    subprocess.Popen(["sh", "-c", f"sleep 600; echo {word}"], start_new_session=True, env={})
     import twinrun
     twinrun.probe("x", [1])
     open(os.path.join(sys.argv[2], str(os.getpid())), "w").close()
@@ -37,20 +43,6 @@ if __name__ == "__main__":
         os._exit(0)
     threading.Event().wait()
 """
-
-
-def belonging_to(word: str, groups: set[int]) -> list[psutil.Process]:
-    """Every living process that carries the word, or belongs to a group of the twins."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.status() == psutil.STATUS_ZOMBIE:
-                continue
-            if any(word in part for part in process.cmdline()) or os.getpgid(process.pid) in groups:
-                found.append(process)
-        except (psutil.NoSuchProcess, ProcessLookupError):
-            continue
-    return found
 
 
 def started(ready: Path, count: int, seconds: float = 60.0) -> set[int]:
@@ -62,13 +54,6 @@ def started(ready: Path, count: int, seconds: float = 60.0) -> set[int]:
             return found
         time.sleep(0.05)
     raise AssertionError("the twins did not start")
-
-
-def nobody_left(word: str, groups: set[int], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while left := belonging_to(word, groups):
-        assert time.monotonic() < deadline, [process.cmdline() for process in left]
-        time.sleep(0.1)
 
 
 @pytest.fixture
@@ -88,20 +73,29 @@ def family(tmp_path: Path) -> tuple[Path, Path, str]:
 @pytest.mark.parametrize("verb", ["check", "run"])
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
 def test_nothing_is_left_when_the_command_is_stopped(
-    family: tuple[Path, Path, str], how: str, verb: str
+    family: tuple[Path, Path, str], how: str, verb: str, tmp_path: Path
 ) -> None:
     program, ready, word = family
-    command = start(verb, program, word, ready, "stay")
+    folder = tmp_path / "out"
+    command = start(verb, "--output-format", "json", "--dir", folder, program, word, ready, "stay")
     groups = started(ready, 2 if verb == "check" else 1)
-    assert len(belonging_to(word, groups)) >= 5 * len(groups)
+    assert len(belonging_to(word, groups)) >= 7 * len(groups)
     command.send_signal(getattr(signal, how))
     out, err = command.communicate(timeout=30)
     nobody_left(word, groups)
-    if how == "SIGINT":
-        assert command.returncode == 130, "1 would say that the twins diverge"
-        assert "Traceback" not in err and "repeats" not in out and "diverges" not in out
-    else:
-        assert command.returncode == -getattr(signal, how)
+    assert not [*folder.rglob("spec.json")]
+    if how == "SIGKILL":
+        assert command.returncode == -signal.SIGKILL
+        return
+    assert command.returncode == 128 + getattr(signal, how), "1 would say that the twins diverge"
+    assert "Traceback" not in err
+    result = json.loads(out)
+    assert result["reason_kind"] == "interrupted"
+    assert result["reason"] == f"interrupted by {how} before the first step"
+    assert not [*folder.glob("twinrun-views-*")]
+    if verb == "check":
+        assert result["verdict"] == "undecided"
+        assert json.loads(twinrun("report", "--output-format", "json", folder / "result.json").out) == result
 
 
 @pytest.mark.parametrize("options", [("check",), ("check", "--sequential"), ("run",)])

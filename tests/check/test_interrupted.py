@@ -3,8 +3,10 @@ holds."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 from pages import blocks, install
-from support import check, start, twinrun, write
+from support import COMMAND, check, environment, start, twinrun, write
 from twinrun.recording.folder import open_recording
 from twinrun.recording.manifest import read_manifest
 
@@ -54,7 +56,7 @@ def test_what_a_broken_off_check_leaves_is_not_called_equal(tmp_path: Path, env:
     folder = tmp_path / "out"
     cut(folder, env, how)
     twins = [folder / name for name in "AB"]
-    killed_too = how in ("SIGKILL", "SIGTERM")  # the command itself could write nothing more
+    killed_too = how == "SIGKILL"  # the command itself could write nothing more
     assert {read_manifest(twin).status for twin in twins} == {"running" if killed_too else "cut-off"}
     answer = twinrun("diff", "--output-format", "json", *twins)
     found = answer.document
@@ -62,6 +64,82 @@ def test_what_a_broken_off_check_leaves_is_not_called_equal(tmp_path: Path, env:
     assert found["steps_compared"] >= 4 and "nothing is known beyond" in found["reason"]
     refused = twinrun("baseline", "record", "--name", "x", "--store", tmp_path / "s", "--recording", twins[0])
     assert refused.code == 2 and "was cut off" in refused.message
+
+
+# Hangs when it is run for the third time, which is the first experiment of a diagnosis.
+HANGS = """
+import itertools, pathlib, random, sys, threading, twinrun
+for run in itertools.count(1):
+    try:
+        pathlib.Path(sys.argv[1], str(run)).touch(exist_ok=False)
+        break
+    except FileExistsError:
+        pass
+twinrun.probe("drawn", [random.random()])
+if run in (3, 4):
+    threading.Event().wait()
+"""
+
+
+def test_a_diagnosis_that_is_interrupted_leaves_the_verdict_and_can_go_on(tmp_path: Path) -> None:
+    (tmp_path / "program").mkdir()
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    program, saved = write(tmp_path / "program", HANGS), tmp_path / "result.json"
+    command = start(
+        "check", "--output-format", "json", "--output-file", saved, "--dir", tmp_path / "out", program, runs
+    )
+    deadline = time.monotonic() + 90
+    while not (runs / "4").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    command.send_signal(signal.SIGTERM)
+    _, err = command.communicate(timeout=60)
+    assert command.returncode == 143 and "Traceback" not in err
+    document = json.loads(saved.read_text())
+    assert (document["verdict"], document["reason_kind"]) == ("diverges", "interrupted")
+    assert not document["diagnosis"]["complete"]
+    assert any("the diagnosis was interrupted by SIGTERM; not tried" in note for note in document["notes"])
+    assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
+    went_on = twinrun("check", "--output-format", "json", "--resume-diagnosis", saved)
+    assert went_on.code == 1
+    assert [(f["code"], f["confirmed"]) for f in went_on.document["findings"]] == [("TW101", True)]
+
+
+def test_a_terminal_that_hangs_up_ends_the_check_in_good_order(tmp_path: Path, env: Any) -> None:
+    ours, theirs = os.openpty()
+    folder, program = tmp_path / "out", write(tmp_path, ENDLESS)
+    command = subprocess.Popen(
+        [*COMMAND, "check", "--dir", folder, program],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(**env),
+        start_new_session=True,
+    )
+    os.close(theirs)
+    begun(folder, "AB")
+    os.close(ours)  # from now on it cannot be written to
+    command.send_signal(signal.SIGHUP)
+    assert command.wait(timeout=60) == 128 + signal.SIGHUP
+    assert json.loads((folder / "result.json").read_text())["reason"] == "interrupted by SIGHUP after step 4"
+
+
+def test_several_programs_leave_what_they_know(tmp_path: Path, env: Any) -> None:
+    for name, text in (("a.py", PROGRAM), ("b.py", ENDLESS), ("c.py", PROGRAM)):
+        write(tmp_path, text, name)
+    tables = [f'[tool.twinrun.programs.{name}]\nprogram = "{name}.py"\n' for name in "abc"]
+    write(tmp_path, "".join(tables), "pyproject.toml")
+    command = start("check", "--no-diagnose", "--output-format", "json", cwd=tmp_path, env=env)
+    assert command.stderr is not None
+    while not command.stderr.readline().startswith("b: "):
+        pass
+    command.send_signal(signal.SIGTERM)
+    out, _ = command.communicate(timeout=60)
+    document = json.loads(out)
+    assert command.returncode == 143 and document["verdict"] == "undecided"
+    found = [(each["name"], each["verdict"], each["reason_kind"]) for each in document["programs"]]
+    assert found == [("a", "repeats", None), ("b", "undecided", "interrupted")]
 
 
 def test_a_timeout_and_a_difference_are_told_apart(tmp_path: Path, env: Any) -> None:

@@ -3,6 +3,7 @@ lists them needs nothing but this file."""
 
 from __future__ import annotations
 
+import os
 import sys
 
 from twinrun import __version__
@@ -25,7 +26,6 @@ VERBS = {
 
 # Exit codes. What we did wrong ourselves is never 1: that means that the twins diverge.
 COULD_NOT_JUDGE = 2
-INTERRUPTED = 130
 
 PAGE = """\
 Usage: twinrun VERB [OPTIONS] [ARGS]...
@@ -56,15 +56,23 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"twinrun, version {__version__}\n")
         return
+    from twinrun.interrupt import Interrupted, listen
+
     try:
+        listen()
         from twinrun.cli.group import run
 
         code = run()
-    except KeyboardInterrupt:
-        code = INTERRUPTED
+    except KeyboardInterrupt as stop:
+        code = Interrupted.of(stop).exit_code
     except Exception:
         from twinrun.crash import internal_error
 
         sys.stderr.write(internal_error())
         code = COULD_NOT_JUDGE
+    for descriptor, stream in enumerate((sys.stdout, sys.stderr), start=1):
+        try:
+            stream.flush()
+        except OSError:  # nobody reads it any more, and the exit code is not to be that of its failing
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
     sys.exit(code)

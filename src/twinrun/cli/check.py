@@ -29,7 +29,7 @@ def check(ctx: click.Context, /, **given: Any) -> None:
 
     Everything after PROGRAM is passed to it. Exit codes: 0 repeats, 1 diverges, 2 could not judge.
     """
-    from twinrun.cli.programs import all_wanted, one_or_all, worst
+    from twinrun.cli.programs import all_wanted, left_by, one_or_all, worst
     from twinrun.render import write_results
     from twinrun.render.several import one_program_only
 
@@ -37,10 +37,10 @@ def check(ctx: click.Context, /, **given: Any) -> None:
         given |= _as_before(given["resume_diagnosis"])
     if all_wanted(given):
         one_program_only(html=given["html"], fix_diff=given["fix_diff"], keep_files=given["keep_files"])
-    results = one_or_all(given, _checked)
+    results, interrupted = left_by(lambda: one_or_all(given, _checked))
     shown = {name: given[name] for name in ("output_format", "output_file", "html", "quiet", "fix_diff")}
     write_results(results, **shown)
-    ctx.exit(worst([result.exit_code for _, result in results]))
+    ctx.exit(interrupted or worst([result.exit_code for _, result in results]))
 
 
 def _checked(program: tuple[str, ...], module: str | None, **given: Any) -> CheckResult:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 from importlib import import_module
 from typing import Any
 
 import click
 
 from twinrun import __version__
-from twinrun.cli import COULD_NOT_JUDGE, INTERRUPTED, VERBS, page
+from twinrun.cli import COULD_NOT_JUDGE, VERBS, page
 from twinrun.errors import TwinrunError
+from twinrun.interrupt import Interrupted, pending
 
 
 class Verbs(click.Group):
@@ -36,12 +37,13 @@ class Verbs(click.Group):
 
             click.echo(f"error: {printable(str(error))}", err=True)
             ctx.exit(COULD_NOT_JUDGE)
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            ctx.exit(INTERRUPTED)
+        except KeyboardInterrupt as stop:
+            with contextlib.suppress(OSError):  # of a terminal that is gone
+                click.echo("interrupted", err=True)
+            ctx.exit(Interrupted.of(stop).exit_code)
         except BrokenPipeError:  # whoever read our output has gone
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            ctx.exit(COULD_NOT_JUDGE)
+            interrupted = pending()
+            ctx.exit(COULD_NOT_JUDGE if interrupted is None else interrupted.exit_code)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -57,7 +59,7 @@ def run() -> int:
     except click.Abort as abort:
         if isinstance(abort.__cause__, EOFError):  # no prompt of ours: something broke
             raise abort.__cause__ from None
-        return INTERRUPTED
+        return Interrupted.of(abort.__cause__).exit_code
     except click.ClickException as refusal:
         refusal.show()
         return COULD_NOT_JUDGE

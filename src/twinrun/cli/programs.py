@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import click
 
 from twinrun.cli.options import WHICH_PROGRAM, project_table
 from twinrun.errors import UsageError
+from twinrun.interrupt import Interrupted
 from twinrun.settings import OPTIONS
 
 # What a program's table may set, besides what to run.
@@ -85,7 +87,7 @@ def all_wanted(given: Mapping[str, Any]) -> bool:
 def one_or_all(given: Mapping[str, Any], one: Callable[..., Any]) -> list[tuple[str, Any]]:
     """(name, what `one` gave) for the program that was asked for, or for every configured one."""
     if not all_wanted(given):
-        return [("", one(**given))]
+        return _in_turn([("", _target(given["program"], given["module"]), lambda: one(**given))])
     programs = configured()
     if not programs:
         raise UsageError(
@@ -97,8 +99,40 @@ def one_or_all(given: Mapping[str, Any], one: Callable[..., Any]) -> list[tuple[
 
 def for_each(programs: list[Named], run: Callable[[Named], Any]) -> list[tuple[str, Any]]:
     """(name, what `run` gave) for every program, each announced as it begins."""
-    found = []
-    for each in programs:
+
+    def announced(each: Named) -> Any:
         click.echo(f"{each.name}: {each.words}", err=True)
-        found.append((each.name, run(each)))
+        return run(each)
+
+    return _in_turn([(e.name, _target(e.program, e.module), partial(announced, e)) for e in programs])
+
+
+def _target(program: tuple[str, ...], module: str | None) -> str:
+    return " ".join(program[:1]) if module is None else f"-m {module}"
+
+
+def _in_turn(programs: Sequence[tuple[str, str, Callable[[], Any]]]) -> list[tuple[str, Any]]:
+    """(name, what the function gave) for every name, target and function. Interrupted, it leaves what it has."""
+    from twinrun.result import UNDECIDED, CheckResult
+
+    found: list[tuple[str, Any]] = []
+    try:
+        for name, _, run in programs:
+            found.append((name, run()))
+    except Interrupted as stop:
+        for name, target, _ in programs[len(found) :][:1]:  # the one that was under way
+            reason = stop.reason(0)  # where it had no twins yet
+            left = stop.results or (("", CheckResult(target, UNDECIDED, reason.message, reason.kind)),)
+            found += [(name, result) for _, result in left]
+        raise stop.leaving(*found) from None
     return found
+
+
+def left_by(run: Callable[[], list[tuple[str, Any]]]) -> tuple[list[tuple[str, Any]], int]:
+    """What `run` gave and 0; or what it left when it was interrupted, and the exit code of that."""
+    try:
+        return run(), 0
+    except Interrupted as stop:
+        if not stop.results:
+            raise
+        return list(stop.results), stop.exit_code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from twinrun.launch.options import Screen
@@ -59,10 +60,12 @@ class LiveLine(Screen):
     def _update(self, text: str) -> None:
         from rich.markup import escape
 
-        self._status.update(escape(text))
+        with suppress(OSError):  # of a terminal that has hung up
+            self._status.update(escape(text))
 
     def close(self) -> None:
-        self._status.stop()
+        with suppress(OSError):
+            self._status.stop()
 
     def __del__(self) -> None:
         self.close()

@@ -20,6 +20,7 @@ def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **g
 
     The exit code is the program's own, or 2 when it could not be instrumented or trained nothing that was observed.
     """
+    from twinrun.cli.programs import left_by
     from twinrun.cli.progress import screen
     from twinrun.launch.interventions import parse_interventions
     from twinrun.launch.run import RunOptions, run_once
@@ -29,7 +30,8 @@ def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **g
     interventions = parse_interventions(pin=pin_request(given["pin"]), vary=given["vary"])
     how = {name: given[name] for name in ("keep_values", "steps", "timeout", "detail", "folder")}
     options = RunOptions(the_program(program, module), interventions=interventions, **how)
-    result = run_once(options, screen(quiet=given["quiet"] or given["no_progress"]))
+    live = screen(quiet=given["quiet"] or given["no_progress"])
+    [(_, result)], _ = left_by(lambda: [("", run_once(options, live))])
     lines = run_lines(result, quiet=given["quiet"])
     show(given["output_format"], result.as_json(), lines, given["output_file"])
     ctx.exit(result.exit_code)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from twinrun.diagnose.search import Search
 from twinrun.diagnose.suspects import may_race, suspects
 from twinrun.diagnose.variations import Varied
 from twinrun.findings.finding import Finding
-from twinrun.launch.check import observe_check
+from twinrun.interrupt import Interrupted
+from twinrun.launch.check import observe_check, save
 from twinrun.launch.folders import new_folder
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.protocol import Evidence, Stress, Suspect, Vary
@@ -39,20 +41,22 @@ def check_and_diagnose(
     try:
         observed = observe_check(options, screen)
         result = observed.result
-        files = {event.file for facts in observed.facts for event in facts.events}
-        evidence = observed.evidence(_code_of(options, files))
-        if result.verdict != DIVERGES or evidence is None:
+        if result.verdict != DIVERGES:
             return result
-        before = Diagnosis(
-            complete=False,
-            command=command(options, diagnose=True),
-            may_race=result.conditions.stress or may_race(evidence),
-            noticed=result.findings,
-            notes=result.notes,
-        )
-        folder = Path(result.recordings[0]).parent if result.recordings else Path()
-        lab = _laboratory(options, screen, budget, folder, result, evidence)
-        return _diagnose(lab, result, evidence, before, saved_as)
+        with _left(result, observed.folder):
+            files = {event.file for facts in observed.facts for event in facts.events}
+            evidence = observed.evidence(_code_of(options, files))
+            if evidence is None:
+                return result
+            before = Diagnosis(
+                complete=False,
+                command=command(options, diagnose=True),
+                may_race=result.conditions.stress or may_race(evidence),
+                noticed=result.findings,
+                notes=result.notes,
+            )
+            lab = _laboratory(options, screen, budget, observed.folder, result, evidence)
+            return _diagnose(lab, result, evidence, before, saved_as)
     finally:
         screen.close()
 
@@ -70,15 +74,32 @@ def resume_diagnosis(
     if before is None or before.complete or first is None:
         return saved.replace(notes=(*saved.notes, "nothing is left to try"))
     screen = screen or Screen()
+    folder = new_folder("check", options.folder)
     try:
-        streams = tuple(row.stream for row in saved.streams)
-        evidence = Evidence(first, (), streams, None, _code_of(options, ()))
-        lab = _laboratory(options, screen, budget, new_folder("check", options.folder), saved, evidence)
-        judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
-        lab.trials = [Trial.saved(each, saved.program) for each in judged]
-        return _diagnose(lab, saved, evidence, before, saved_as)
+        with _left(saved, folder):
+            streams = tuple(row.stream for row in saved.streams)
+            evidence = Evidence(first, (), streams, None, _code_of(options, ()))
+            lab = _laboratory(options, screen, budget, folder, saved, evidence)
+            judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
+            lab.trials = [Trial.saved(each, saved.program) for each in judged]
+            return _diagnose(lab, saved, evidence, before, saved_as)
     finally:
         screen.close()
+
+
+@contextmanager
+def _left(result: CheckResult, folder: Path) -> Iterator[None]:
+    """A diagnosis that is interrupted leaves what it knows; at the least, this."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        why = Interrupted.of(stop)
+        found = why.results[0][1] if why.results else result.replace(notes=(*result.notes, _broken_off(why)))
+        raise why.leaving(("", save(found.replace(reason_kind="interrupted"), folder))) from None
+
+
+def _broken_off(why: Interrupted) -> str:
+    return f"the diagnosis was {why}"
 
 
 def _code_of(options: CheckOptions, files: Iterable[str]) -> Code:
@@ -123,6 +144,15 @@ def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
 
 
 def _diagnose(
+    lab: Laboratory, result: CheckResult, evidence: Evidence, before: Diagnosis, saved_as: str | None
+) -> CheckResult:
+    found = _explained(lab, result, evidence, before, saved_as)
+    if lab.interrupted is not None:
+        raise lab.interrupted.leaving(("", found))
+    return save(found, lab.folder.parent)
+
+
+def _explained(
     lab: Laboratory, result: CheckResult, evidence: Evidence, before: Diagnosis, saved_as: str | None
 ) -> CheckResult:
     names = lab.options.variations
@@ -173,6 +203,8 @@ def _notes(search: Search) -> list[str]:
         more = "with everything suspected frozen the twins still differ: something else is at work as well"
         explained = search.goal == FOREVER or search.op is not None
         return search.notes if explained else [*search.notes, more]
+    if search.lab.untried and not search.lab.trials:
+        return search.notes
     tried = "no experiment made the twins repeat" if search.lab.trials else "there was nothing to try"
     return [*search.notes, f"no cause found: {tried}"]
 
@@ -190,7 +222,8 @@ def _concluded(
     notes = [*diagnosis.notes, *notes, *dict.fromkeys(lab.notes)]
     if lab.untried:
         untried = "; ".join(dict.fromkeys(lab.untried))
-        notes.append(f"the time for the diagnosis was spent; not tried: {untried}")
+        why = _broken_off(lab.interrupted) if lab.interrupted else "the time for the diagnosis was spent"
+        notes.append(f"{why}; not tried: {untried}")
     known = {(finding.code, finding.file, finding.line) for finding in findings}
     noticed = [each for each in diagnosis.noticed if (each.code, each.file, each.line) not in known]
     return result.replace(

@@ -19,6 +19,7 @@ from pathlib import Path
 from twinrun.comparison.judge import Judge
 from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotCopy
+from twinrun.interrupt import Interrupted
 from twinrun.launch.check import observe_check
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.protocol import Evidence, Interventions, Suspect, Vary
@@ -132,7 +133,8 @@ class Laboratory:
     whole: bool = False  # run the program to its end
     usual: float = 0.0  # seconds that the check took
     trials: list[Trial] = field(default_factory=list)
-    untried: list[str] = field(default_factory=list)  # because the time was spent
+    untried: list[str] = field(default_factory=list)  # because the time was spent, or all was interrupted
+    interrupted: Interrupted | None = None
     notes: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     longest: float = 0.0
@@ -160,10 +162,13 @@ class Laboratory:
                 running = [pool.submit(self.freeze, s, what=what, screen=background) for s, what in wanted]
                 for each in running:
                     each.result()
-            except BaseException:
+            except BaseException as problem:
                 background.cancelled.set()
                 pool.shutdown(cancel_futures=True)
-                raise
+                if not isinstance(problem, KeyboardInterrupt):
+                    raise
+                self.interrupted = Interrupted.of(problem)
+                self.untried += [what for _, what in wanted]
 
     def frozen(self, suspects: Iterable[Suspect]) -> frozenset[str]:
         """The interventions of the experiment with these suspects frozen."""
@@ -186,7 +191,7 @@ class Laboratory:
     @property
     def spent(self) -> bool:
         left = self.left
-        return left <= 0 or left < 0.5 * self.longest
+        return self.interrupted is not None or left <= 0 or left < 0.5 * self.longest
 
     @property
     def left(self) -> float:
@@ -219,6 +224,10 @@ class Laboratory:
             observed = observe_check(options, screen)
         except CannotCopy as problem:
             self.notes.append(f"not tried: {what} ({problem.message})")
+            return None
+        except KeyboardInterrupt as stop:
+            self.interrupted = Interrupted.of(stop)
+            self.untried.append(what)
             return None
         finally:
             shutil.rmtree(place, ignore_errors=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from twinrun.interrupt import Interrupted
 from twinrun.launch.delivered import judge_delivered
 from twinrun.launch.folders import must_be_free, new_folder
 from twinrun.launch.options import CheckOptions, Screen
@@ -17,12 +20,15 @@ from twinrun.protocol import Evidence, Facts, Trace
 from twinrun.protocol.evidence import Code, side_by_side
 from twinrun.result import CheckResult
 
+RESULT = "result.json"  # in the folder of the check
+
 
 @dataclass(frozen=True)
 class Observed:
     """The result of a check, and what its twins knew: the material of a diagnosis."""
 
     result: CheckResult
+    folder: Path
     facts: tuple[Facts, ...] = ()
     traces: tuple[Trace, ...] = ()
     fed: bool = False
@@ -57,8 +63,27 @@ def observe_check(options: CheckOptions, screen: Screen) -> Observed:
         must_be_free(keep, "--keep-files")
     folder = new_folder("check", options.folder)
     with ViewStore(folder) as store:
-        last, observed = _observe(Round(options, folder, screen, store))
-        return observed if keep is None else _kept(last, observed, keep)
+        first = Round(options, folder, screen, store)
+        try:
+            last, observed = _observe(first)
+        except KeyboardInterrupt as stop:
+            why = Interrupted.of(stop)
+            raise why.leaving(("", save(first.interrupted(why), folder))) from None
+        observed = observed if keep is None else _kept(last, observed, keep)
+    save(observed.result, folder)
+    return observed
+
+
+def save(result: CheckResult, folder: Path) -> CheckResult:
+    """Beside the recordings, for `twinrun report`: as a whole, or, on a full disk, not at all."""
+    partial = folder / f".{RESULT}"
+    with contextlib.suppress(OSError):
+        try:
+            partial.write_text(json.dumps(result.as_json(), indent=1, default=str) + "\n", encoding="utf-8")
+            partial.replace(folder / RESULT)
+        finally:
+            partial.unlink(missing_ok=True)
+    return result
 
 
 def _kept(last: Round, observed: Observed, folder: Path) -> Observed:
@@ -76,7 +101,7 @@ def _kept(last: Round, observed: Observed, folder: Path) -> Observed:
 
 
 def _observe(last: Round) -> tuple[Round, Observed]:
-    started, options = time.monotonic(), last.options
+    started, options, folder = time.monotonic(), last.options, last.folder
     result = last.run()
     if (again := without_refused(options, result.findings)) is not None:
         interventions, notes = again
@@ -87,4 +112,5 @@ def _observe(last: Round) -> tuple[Round, Observed]:
         last, result = second_look(last, result)
     result = judge_delivered(last, result)
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
-    return last, Observed(result.replace(timing=timing), tuple(last.facts), tuple(last.traces), last.fed)
+    known = (tuple(last.facts), tuple(last.traces), last.fed)
+    return last, Observed(result.replace(timing=timing), folder, *known)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from twinrun.interrupt import raise_pending
 from twinrun.launch.twin_process import Twin
 from twinrun.recording.frame import Frame
 
@@ -43,6 +44,7 @@ def advance(
                     selector.unregister(key.fileobj)
                     silence = True
             tick()
+            raise_pending()
             # Whether a process has ended is asked when nothing comes, not at every step.
             failed = next((twin for twin in twins if _failed(twin, silence)), None)
             if failed is not None:

@@ -14,6 +14,7 @@ import msgspec
 
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
+from twinrun.interrupt import Interrupted
 from twinrun.launch.children import note_survivors, with_children
 from twinrun.launch.family import Family
 from twinrun.launch.interventions import setup_for
@@ -48,6 +49,7 @@ class Round:
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
         self.fed = False  # a batch was compared at the step of the first difference
+        self.judge = Judge(options.contract, [])  # of the twins that run
         self.first: Round = self  # whose first twin the others are compared with, one after the other
         frozen = [each for each in of_kind(Freeze, options.interventions) if source(each.source).files]
         self.files_frozen = bool(frozen)  # every twin starts from the same ones
@@ -128,6 +130,7 @@ class Round:
                 twin.kill()
 
     def _advance(self, twins: list[Twin], judge: Judge, look: Look) -> Outcome:
+        self.judge = judge
         self.screen.twins(twins)
         return advance(twins, look, deadline=self.deadline, tick=lambda: self.screen.tick(judge))
 
@@ -243,6 +246,11 @@ class Round:
             if found.decisive is not None:
                 break
         return found
+
+    def interrupted(self, why: Interrupted) -> CheckResult:
+        """Broken off in this round, or in what was to follow it."""
+        result = self._result(UNDECIDED, self.judge, why.reason(self.judge.steps))
+        return result if len(self.judge.witnesses) > 1 else result.replace(steps_compared=0)
 
     def _nothing_seen(self, twins: list[Twin]) -> Reason:
         if any(twin.end is None for twin in twins):

@@ -13,6 +13,7 @@ import msgspec
 from twinrun.comparison.contract import BITWISE
 from twinrun.comparison.judge import Judge
 from twinrun.findings.finding import Finding
+from twinrun.interrupt import Interrupted
 from twinrun.launch.children import children_of, with_children
 from twinrun.launch.folders import new_folder
 from twinrun.launch.interventions import setup_for
@@ -101,11 +102,15 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
             on_frame(twin, frames[0])
         return judge.count(frames)
 
+    stopped: Interrupted | None = None
     try:
         screen.twins([twin])
         deadline = started + options.timeout if options.timeout else None
         outcome = advance([twin], look, deadline=deadline, tick=lambda: screen.tick(judge))
         code, reason = _ending(twin, outcome.kind, options, judge.observed)
+    except KeyboardInterrupt as stop:
+        stopped = Interrupted.of(stop)
+        code, reason = stopped.exit_code, stopped.reason(judge.steps)
     finally:
         twin.kill()
         screen.close()
@@ -115,12 +120,15 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
     missing = strictly_missing(options.pin, facts)
     if missing is not None and code == 0:
         code, reason = 2, Reason("pin-missing", missing)
-    return RunResult(
+    result = RunResult(
         str(options.program), folder / "A", judge.steps, code,
         reason and reason.message, reason and reason.kind,
         round(time.monotonic() - started, 3), facts, tail, refusals(noticed([facts])),
         len(children_of(twin.folder)),
     )  # fmt: skip
+    if stopped is not None:
+        raise stopped.leaving(("", result))
+    return result
 
 
 def _ending(twin: Twin, kind: str, options: RunOptions, observed: bool) -> tuple[int, Reason | None]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 import threading
 from functools import lru_cache
+from typing import IO
 
 
 class StdinCopy:
@@ -42,13 +42,11 @@ class StdinCopy:
             if not chunk:
                 return
 
-    def feed(self, process: subprocess.Popen[bytes]) -> None:
-        threading.Thread(target=self._write, args=(process,), name="twinrun-feed", daemon=True).start()
+    def feed(self, pipe: IO[bytes]) -> None:
+        threading.Thread(target=self._write, args=(pipe,), name="twinrun-feed", daemon=True).start()
 
-    def _write(self, process: subprocess.Popen[bytes]) -> None:
+    def _write(self, pipe: IO[bytes]) -> None:
         sent = 0
-        pipe = process.stdin
-        assert pipe is not None
         with contextlib.suppress(OSError, ValueError):
             while True:
                 with self._more:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import subprocess
 import time
 from collections import deque
@@ -20,6 +21,7 @@ from twinrun.launch.children import note_survivors
 from twinrun.launch.interventions import Setup
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
+from twinrun.launch.supervised import Supervised
 from twinrun.protocol import channel as wire
 from twinrun.protocol.facts import DatasetsAudit, Facts
 from twinrun.protocol.messages import (
@@ -42,6 +44,8 @@ from twinrun.recording.manifest import Status
 from twinrun.recording.printed import OUTPUT
 from twinrun.twin.family import entrance
 
+_SPEC = "spec.json"  # in the folder of the recording, for as long as the twin lives
+
 
 class Twin:
     """Started at once; `frames` fills as it is pumped; always `kill`ed in the end."""
@@ -57,16 +61,23 @@ class Twin:
         self.trouble: Trouble | None = None
         self.end: End | None = None
         self.closed = False
+        self._killed = False
         self.channel, theirs = wire.pair()
-        lifeline, self._lifeline = os.pipe()
         spec = Spec(
-            str(folder), theirs.fileno(), lifeline, str(program), tuple(mask_arguments(program.arguments)),
+            str(folder), theirs.fileno(), str(program), tuple(mask_arguments(program.arguments)),
             watched=tuple(framework.module for framework in frameworks()), interventions=setup.interventions, varied=setup.varied, **settings,
         )  # fmt: skip
         self._waits = spec.lockstep
+        try:
+            self.process = self._start(program, spec, theirs, setup)
+        except BaseException:
+            (folder / _SPEC).unlink(missing_ok=True)
+            raise
+
+    def _start(self, program: Program, spec: Spec, theirs: socket.socket, setup: Setup) -> Supervised:
         # Not for an audit, which may run in a shell loop that reads its list from there.
         stdin = StdinCopy.shared() if spec.audit_until is None else None
-        spec_file = folder / "spec.json"
+        folder, spec_file = self.folder, self.folder / _SPEC
         try:
             folder.mkdir(parents=True)
             out = (folder / OUTPUT).open("wb")
@@ -78,19 +89,18 @@ class Twin:
                 hint="choose another place with --dir",
             ) from None
         with out, err, theirs:
-            self.process = subprocess.Popen(
-                program.command(),
+            process = Supervised(
+                program,
+                (theirs.fileno(),),
                 cwd=program.cwd,
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
                 env=_environment(spec_file, setup.environment),
-                pass_fds=(theirs.fileno(), lifeline),
-                start_new_session=True,  # its own group, so that all it starts can be ended with it
             )
-        os.close(lifeline)
-        if stdin:
-            stdin.feed(self.process)
+        if stdin and process.stdin:
+            stdin.feed(process.stdin)
+        return process
 
     # talking
 
@@ -166,25 +176,22 @@ class Twin:
         return not self.closed and bool(select.select([self.channel], [], [], 0)[0])
 
     def wait(self, timeout: float) -> int | None:
-        try:
-            return self.process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
+        return self.process.wait(timeout)
 
     def kill(self, status: Status = "cut-off") -> None:
         """End it and everything it started. The recording's manifest gets what only the parent knows: the exit code, and
         the status where the process could not reach its end."""
+        if self._killed:
+            return
         code = self.process.poll()
         note_survivors(self.folder)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        with contextlib.suppress(OSError):
-            os.close(self._lifeline)
+        self.process.end()
+        self._killed = True
         with contextlib.suppress(OSError):
             self.channel.close()
+        with contextlib.suppress(OSError):
+            (self.folder / _SPEC).unlink(missing_ok=True)  # where the supervisor could not
         with contextlib.suppress(Exception):
-            (self.folder / "spec.json").unlink()
             record_end(self.folder, status, code)
 
     def tail(self, lines: int = 15) -> str:

@@ -17,7 +17,6 @@ Tracing = Literal["", "step", "pipeline"]  # ops of the step, or of the input pi
 class Spec(Intervened, msgspec.Struct, frozen=True):
     folder: str  # of the recording
     channel_fd: int
-    lifeline_fd: int
     program: str
     arguments: tuple[str, ...] = ()  # masked
     watched: tuple[str, ...] = ()  # modules of frameworks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -105,12 +106,17 @@ def write(content: str | bytes, file: str | None = None) -> None:
     """To a file, or to stdout where there is none. Bytes are written as they are: a patch has the encodings of the files
     that it is for."""
     if file is None:
-        sys.stdout.flush()
-        if isinstance(content, str):
-            sys.stdout.write(content)
-        else:
-            sys.stdout.buffer.write(content)
-        sys.stdout.flush()
+        try:
+            sys.stdout.flush()
+            if isinstance(content, str):
+                sys.stdout.write(content)
+            else:
+                sys.stdout.buffer.write(content)
+            sys.stdout.flush()
+        except OSError as problem:
+            if problem.errno == errno.EIO:  # of a terminal that has hung up
+                raise BrokenPipeError from None
+            raise
         return
     try:
         Path(file).write_bytes(content.encode() if isinstance(content, str) else content)

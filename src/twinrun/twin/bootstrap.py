@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import socket
 import sys
 import threading
@@ -69,7 +68,7 @@ def follow_children(recorder: Recorder) -> None:
     os.register_at_fork(before=family.before_fork, after_in_child=in_child)
     if recorder.spec.audit_until is None:
         recorder.session.patches.install("children", POINTS)
-    follow_exec(recorder, recorder.spec.lifeline_fd)
+    follow_exec(recorder)
 
 
 def install_sources(session: Session) -> None:
@@ -103,24 +102,9 @@ def _attach_later(framework: Framework, recorder: Recorder) -> None:
 
 
 def _connect(spec: Spec) -> Channel:
-    _die_with_parent(spec.lifeline_fd)
     for left in Path(spec.folder).glob("steps.sqlite*"):
         left.unlink()  # by this very process, before it started itself anew
     return Channel(socket.socket(fileno=spec.channel_fd))
-
-
-def _die_with_parent(lifeline: int) -> None:
-    """The parent holds the other end of this pipe: when it is gone, for whatever reason, so is the twin, with every
-    process that it started."""
-    os.set_inheritable(lifeline, False)
-
-    def wait() -> None:
-        try:
-            os.read(lifeline, 1)
-        finally:
-            os.killpg(os.getpgid(0), signal.SIGKILL)
-
-    threading.Thread(target=wait, name="twinrun-lifeline", daemon=True).start()
 
 
 def _see_abrupt_exit(recorder: Recorder) -> None:

@@ -148,7 +148,7 @@ class Recorder:
                 if self.spec.keep_values:
                     self._keep_values()
                 self._channel.send_frame(frame)
-            except ConnectionError:  # the parent is gone; the lifeline will end this process
+            except ConnectionError:  # the parent is gone; the supervisor will end this process
                 self.stop()
                 return
             except Exception as problem:  # the program goes on: a failure of ours must not be one of its own
@@ -192,7 +192,7 @@ class Recorder:
         with self.lock:
             while self._owed:
                 message = self._channel.receive()
-                if message is None:  # the parent is gone; the lifeline thread is about to end this process
+                if message is None:  # the parent is gone; the supervisor is about to end this process
                     time.sleep(60)
                     os._exit(70)
                 kind, body = message

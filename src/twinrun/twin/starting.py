@@ -116,7 +116,7 @@ POINTS = (
 )
 
 
-def follow_exec(recorder: Recorder, lifeline: int) -> None:
+def follow_exec(recorder: Recorder) -> None:
     """Everything in `os` that replaces the process goes through one of these two."""
     execve: Callable[[Any, Any, Any], NoReturn] = os.execve
 
@@ -128,7 +128,6 @@ def follow_exec(recorder: Recorder, lifeline: int) -> None:
                 _look_at(family, args, added)
                 env = _merged(env, added)
         elif recorder.alive and recorder.frames == 0 and _is_python(path):
-            os.set_inheritable(lifeline, True)
             env = {**env, **entrance(family.spec_file, env.get("PYTHONPATH"))}
         execve(path, args, env)
 
