@@ -20,7 +20,7 @@ from twinrun.protocol.evidence import Evidence, NoCode, side_by_side
 from twinrun.protocol.intervention import Freeze
 from twinrun.protocol.suspect import Suspect
 from twinrun.source_audit.program_source import ProgramSource
-from twinrun.sources.file_listing import Listed
+from twinrun.sources.file_listing import FileListing, Listed
 
 NUMPY, PYTHON, KERAS = ("numpy-random", "draw"), ("python-random", "draw"), ("keras-seeds", "take")
 NUMPY_SEED, NUMPY_RESEED = ("numpy-random", "seed"), ("numpy-random", "reseed")
@@ -336,3 +336,13 @@ def test_nothing_suspects_the_order_of_sets_where_the_hash_seed_is_fixed(
 ) -> None:
     monkeypatch.setenv("PYTHONHASHSEED", "7")
     assert found([], []) == []
+
+
+def test_a_listing_of_the_programs_own_comes_before_one_of_an_import() -> None:
+    use = ("file-listing", "list")
+    imported = event(use, 6, via="keras", context="import of keras.src")
+    inside = event(use, 9, via="keras", entry="image_dataset_from_directory")
+    own = event(use, 16, via="glob")
+    pairs = side_by_side([imported, inside, own], [other(each) for each in (imported, inside, own)])
+    reached = FileListing().reached_by("fileorder", Evidence(Difference(1, "batch", "x"), pairs))
+    assert [suspect.line for suspect in reached] == [16, 9, 6]

@@ -10,7 +10,7 @@ import msgspec
 import xxhash
 
 from twinrun.protocol import Event, Point, Source, Suspect, Variation, Weight, inside, replacement
-from twinrun.protocol.evidence import Evidence, differs, one
+from twinrun.protocol.evidence import Evidence, differs, is_direct, one
 from twinrun.twin.callers import Caller, caller
 from twinrun.twin.session import Session
 
@@ -118,7 +118,10 @@ class FileListing(Source):
                 yield self.suspect([a], message, code="TW304", freeze=())
 
     def reached_by(self, variation: str, evidence: Evidence) -> Iterator[Suspect]:
-        return (self._unordered(one(pair)) for pair in evidence.of(self.name, "list") if differs(pair))
+        """The program's own listings before those of a library that is imported or called."""
+        listed = [one(pair) for pair in evidence.of(self.name, "list") if differs(pair)]
+        own_first = sorted(listed, key=lambda event: (bool(event.context), not is_direct(event)))
+        return map(self._unordered, own_first)
 
     def _unordered(self, event: Event) -> Suspect:
         return self.suspect(
