@@ -209,8 +209,10 @@ _PLACES = {
 
 
 def _point(place: str, argument: str, reason: str) -> Point:
+    """Once its own module is there: TensorFlow is mostly imported while Keras is only half so."""
     package = place.partition(".")[0]
-    return Point(place, _before(argument), reason, ("audit",), _TESTED_ON[package], after=package)
+    after = package if package == "tensorflow" else ""
+    return Point(place, _before(argument), reason, ("audit",), _TESTED_ON[package], after=after)
 
 
 POINTS = (CONSTRUCTOR, *(_point(place, *rest) for place, rest in _PLACES.items()))
