@@ -46,7 +46,7 @@ def test_twins_write_the_same_names_and_the_folder_stays_as_it_was(tmp_path: Pat
     assert sorted(files(work)) == ["old.txt", "train.py"]
     assert files(kept) == {f"{name}/{path}": text for name in "AB" for path, text in LEFT.items()}
     [recordings] = {Path(folder).parent for folder in document["recordings"]}
-    assert sorted(entry.name for entry in recordings.iterdir()) == ["A", "B"]
+    assert sorted(entry.name for entry in recordings.iterdir()) == ["A", "B", "result.json"]
 
 
 LEFT = {"initial.lock": "", "out/deep/weights": "1 2 3"}

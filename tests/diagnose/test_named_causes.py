@@ -70,8 +70,9 @@ train(tf.data.Dataset.range(48).map(counted).batch(8))
     ("body", "code"),
     [
         pytest.param(RACE, "TW203", marks=pytest.mark.slow),
-        (HASH, "TW301"),
-        (UNSEEDED, "TW103"),
+        # What no framework is needed for is tested with every change, in test_many_causes.
+        pytest.param(HASH, "TW301", marks=pytest.mark.slow),
+        pytest.param(UNSEEDED, "TW103", marks=pytest.mark.slow),
         (OP, "TW401"),
         (FED, "TW401"),
     ],

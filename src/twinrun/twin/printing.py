@@ -31,7 +31,7 @@ def follow_output(recorder: Recorder) -> None:
             recorder.at_finish.append(notes.flush)
             recorder.after_fork.append(notes.forget)
             reason = "which thread or process prints a line"
-            point = Point("sys:stdout.write", notes.wrap, reason, (), optional=True)
+            point = Point("sys:stdout.write", notes.wrap, reason, ("verdict",), optional=True)
             recorder.session.patches.install("output", [point])
 
 
