@@ -571,7 +571,7 @@ FORMATS: dict[str, Format] = {
         lambda _: st.tuples(st.one_of(*map(changed, result_documents().values())), st.sampled_from(FORMATS_OF_REPORTS)),
         _read_result,
     ),
-    "baseline": Format(two_recordings, _baselines, _read_baseline),
+    "baseline": Format(_with_child, _baselines, _read_baseline),
     "lock": Format(_nothing, lambda _: changed(json.loads(lock_of(ENVIRONMENT).text())), _read_lock),
     "environment": Format(_nothing, lambda _: changed(ENVIRONMENT.as_json()), _read_environment),
     "fingerprint": Format(_nothing, lambda _: changed(fingerprint_document()), _read_fingerprint),

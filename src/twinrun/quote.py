@@ -13,6 +13,7 @@ from twinrun.findings.finding import Finding, SourceLine
 
 _AROUND = 2
 _LARGEST = 4 << 20
+_LONGEST = 400  # characters of a line
 
 
 def quoted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -33,4 +34,4 @@ def _lines(file: str | None, line: int | None) -> tuple[SourceLine, ...]:
     if not 1 <= line <= len(lines):
         return ()
     shown = range(max(1, line - _AROUND), min(len(lines), line + _AROUND) + 1)
-    return tuple(SourceLine(number, mask(lines[number - 1])) for number in shown)
+    return tuple(SourceLine(number, mask(lines[number - 1][:_LONGEST])) for number in shown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -28,7 +29,7 @@ Lines = Iterable["str | Line"]
 
 def printable(text: str) -> str:
     """Without control characters but for the ends of lines and tabs."""
-    return "".join(char if char.isprintable() or char in "\n\t" else _visible(char) for char in text)
+    return _DOUBTFUL.sub(_shown, text)
 
 
 def inline(text: str) -> str:
@@ -36,7 +37,13 @@ def inline(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def _visible(char: str) -> str:
+_DOUBTFUL = re.compile(r"[^\n\t -~]")
+
+
+def _shown(found: re.Match[str]) -> str:
+    char = found[0]
+    if char.isprintable():
+        return char
     return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 
