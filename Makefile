@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OLDEST := .venv-oldest
 
-.PHONY: help setup demo test test-slow hard test-oldest lint bench clean lock zoo zoo-heldout zoo-verify
+.PHONY: help setup demo test test-slow hard test-oldest lint bench clean lock dist sbom zoo zoo-heldout zoo-verify
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -31,11 +31,16 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
-## make hard: kills, a soak, full disks, many checks at once, a long run (an hour); HARD="-k soak --soak 50" for a part
-hard: $(READY)
+## make hard: kills, a soak, full disks, many checks at once, a long run, fuzzing (an hour); HARD="-k soak --soak 50" for a part
+hard: $(READY) $(VENV)/.hard
 	@mkdir -p build
-	$(BIN)/python -m pytest -s -m hard tests/hard --kills 200 --soak 300 --soak-tensorflow 30 --fills 40 \
+	$(BIN)/python -m pytest -s -m hard tests/hard --kills 200 --soak 300 --soak-tensorflow 30 --fills 40 --fuzz 20 \
 		--seed $$(date +%s) --figures build/hard.json $(HARD)
+
+# Fuzzing goes without what has no wheel for this Python.
+$(VENV)/.hard: $(READY) constraints-hard.txt
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/hard/site-packages -r constraints-hard.txt
+	@touch $@
 
 ## make test-oldest: what patches TensorFlow (observing, pinning, sources), on the oldest release that is supported
 test-oldest: $(OLDEST)/.ready
@@ -70,10 +75,19 @@ zoo-heldout: $(READY)
 zoo-verify: $(READY)
 	$(BIN)/python zoo/verify.py $(ZOO)
 
-## make lock: write constraints.txt, constraints-libraries.txt and constraints-oldest.txt anew from pyproject.toml
+## make dist: build the wheel and the sdist of the last commit into dist; the same commit gives the same bytes
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python tools/dist.py dist
+
+## make sbom: write dist/sbom.json, the bill of materials of constraints.txt (CycloneDX)
+sbom: $(READY)
+	$(BIN)/python tools/sbom.py dist/sbom.json
+
+## make lock: write the constraints*.txt anew from pyproject.toml
 lock:
 	$(PYTHON) tools/lock.py
 	$(PYTHON) tools/lock.py --oldest
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) dist .pytest_cache .mypy_cache .ruff_cache

@@ -12,7 +12,7 @@ from pathlib import Path
 from twinrun.launch.check import run_check
 from twinrun.launch.options import CheckOptions
 from twinrun.launch.program import Program
-from twinrun.recording.store import Reader
+from twinrun.recording.reader import Reader
 
 ROUNDS = 4
 SKIPPED = 50  # steps of warm-up

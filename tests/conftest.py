@@ -29,6 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     hard("--fills", type=int, default=4, help="checks during which the disk fills")
     hard("--at-once", type=int, default=10, help="checks of TensorFlow programs at the same time")
     hard("--long", type=int, default=200_000, metavar="STEPS", help="steps of one long check")
+    hard(
+        "--fuzz",
+        type=float,
+        default=1.0,
+        metavar="MINUTES",
+        help="of changing files of every format at random",
+    )
     hard("--seed", type=int, default=1, help="of the random choices")
     hard("--figures", metavar="FILE", help="where to write what was measured, as JSON")
 

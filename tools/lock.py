@@ -48,13 +48,17 @@ class Pin:
         return f"{self.name}=={self.version}{marker}{hashes}"
 
 
-def wanted(*groups: str) -> list[str]:
-    """What the project asks for, with these dependency groups, before versions are chosen."""
+def groups(*names: str) -> list[str]:
+    """What these dependency groups ask for."""
     document = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    project = document["project"]
+    return [item for name in names for item in document["dependency-groups"][name]]
+
+
+def wanted(*names: str) -> list[str]:
+    """What the project asks for, with these dependency groups, before versions are chosen."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [item for extra in EXTRAS for item in project["optional-dependencies"][extra]]
-    developed = [item for group in groups for item in document["dependency-groups"][group]]
-    return [*project["dependencies"], *extras, *developed, *BUILD]
+    return [*project["dependencies"], *extras, *groups(*names), *BUILD]
 
 
 def resolve(python: str, requirements: list[str]) -> list[dict[str, object]]:
@@ -152,6 +156,7 @@ def main(oldest: bool = False) -> None:
     all_of_it = pinned(wanted("dev", "libraries"))
     added = {key: pin for key, pin in all_of_it.items() if key not in plain}
     write("constraints-libraries.txt", "`make setup` adds for programs of tests", added)
+    write("constraints-hard.txt", "`make hard` adds", pinned(groups("hard")))
 
 
 if __name__ == "__main__":

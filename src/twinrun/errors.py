@@ -13,13 +13,13 @@ class TwinrunError(Exception):
     hint: str | None = None
     where: str | None = None
 
+    @property
+    def lines(self) -> list[str]:
+        where = [f"  --> {self.where}"] if self.where else []
+        return [self.message, *where, *([f"hint: {self.hint}"] if self.hint else [])]
+
     def __str__(self) -> str:
-        lines = [self.message]
-        if self.where:
-            lines.append(f"  --> {self.where}")
-        if self.hint:
-            lines.append(f"hint: {self.hint}")
-        return "\n".join(lines)
+        return "\n".join(self.lines)
 
 
 class UsageError(TwinrunError):

@@ -155,15 +155,19 @@ def _environment_of_a_twin(skipped: str = "") -> Iterator[None]:
 
 def _printed(result: CheckResult) -> str:
     """What pytest printed inside the first twin that printed anything."""
+    from twinrun.terminal import printable
+
     for recording in result.recordings:
         printed = Path(recording) / "stdout.txt"
         if printed.is_file() and (text := printed.read_text(errors="replace").strip()):
-            return text[-6000:]
-    return f"{result.reason}\n{result.output_tail or ''}"
+            return printable(text[-6000:])
+    return printable(f"{result.reason}\n{result.output_tail or ''}")
 
 
 def _undecided(config: pytest.Config, result: CheckResult, hint: str = "") -> NoReturn:
-    message = f"{result.label}: {result.reason or 'the twins could not be judged'}{hint}"
+    from twinrun.terminal import inline
+
+    message = inline(f"{result.label}: {result.reason or 'the twins could not be judged'}{hint}")
     if config.getoption("--twinrun-strict"):
         pytest.fail(message, pytrace=False)
     pytest.skip(message)

@@ -180,7 +180,7 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
             raise BadResult(*_unreadable(schema), where=where)
         try:
             return msgspec.convert(document, cls)
-        except msgspec.ValidationError as problem:
+        except ValueError as problem:  # also where a text cannot be encoded
             raise BadResult(f"this result is damaged: {problem}", where=where) from None
 
 
@@ -188,14 +188,14 @@ def read_findings(document: dict[str, Any], where: str | None = None) -> tuple[F
     """The findings of any verb's document."""
     try:
         return msgspec.convert(document.get("findings", ()), tuple[Finding, ...])
-    except msgspec.ValidationError as problem:
+    except ValueError as problem:  # also where a text cannot be encoded
         raise BadResult(f"the findings of this result are damaged: {problem}", where=where) from None
 
 
 def _unreadable(schema: object) -> tuple[str, str]:
-    name, _, version = str(schema).rpartition("/")
+    name, _, version = str(schema)[:80].rpartition("/")
     if name == SCHEMA.rpartition("/")[0] and version.isdigit():
-        newer = f"this result was written by a newer Twinrun ({schema}, this one reads {SCHEMA})"
+        newer = f"this result was written by a newer Twinrun ({name}/{version}, this one reads {SCHEMA})"
         return newer, "upgrade twinrun to read it"
     if name.startswith("twinrun/"):
         verb = name.removeprefix("twinrun/")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from twinrun.protocol.pin import PinRequest
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_MOST = 2**63 - 1  # that a number may be
+_LONGEST = 10 * 365 * 86_400.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Option:
             return str(value) if not isinstance(value, bool) else "default" if value else None
         if self.kind == "switch" and not isinstance(value, bool):
             raise UsageError(f"invalid value for {name}: {value!r}", hint="write true or false")
-        if self.kind in ("text", "pin") and not isinstance(value, str):
+        texts = value if self.kind == "texts" else (value,)
+        if self.kind in ("text", "texts", "pin") and not all(isinstance(each, str) for each in texts):
             raise UsageError(f"invalid value for {name}: {value!r}", hint="write a text in quotes")
         return value
 
@@ -58,6 +61,8 @@ class Option:
             raise UsageError(f"invalid value for {name}: {value!r}", hint="write a whole number")
         if int(value) < self.least:
             raise UsageError(f"{name} must be at least {self.least}, not {value}")
+        if int(value) > _MOST:
+            raise UsageError(f"{name} must be at most {_MOST}, not {value}")
         return int(value)
 
 
@@ -133,7 +138,7 @@ def seconds(name: str, value: Any) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", str(value).strip())
     if not match or float(match[1]) <= 0:
         raise UsageError(f"invalid {name}: {value!r} is not a time", hint="write 90, 90s, 5m or 1h")
-    return float(match[1]) * _SECONDS[match[2]]
+    return min(float(match[1]) * _SECONDS[match[2]], _LONGEST)
 
 
 def pin_request(pin: str | None) -> PinRequest | None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from support import BY_HAND, FIRST, Answer, check, start, twinrun, write
-from twinrun.recording.store import Reader
+from twinrun.recording.reader import Reader
 
 # From step 3 on the weights of one of the twins are a little off.
 NUDGED = (

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,7 +131,8 @@ def test_a_file_that_is_no_lock_is_named(tmp_path: Path, text: str) -> None:
 
 @given(st.text(min_size=1, max_size=30))
 def test_nothing_in_a_lock_can_start_a_line_of_its_own(text: str) -> None:
-    """A lock is a file: whatever someone wrote into it must not become a line that pip obeys."""
+    """A lock is a file: whatever someone wrote into it must not become a line that pip obeys, which ends lines as
+    str.splitlines does."""
     lock = Lock(
         EnvironmentKey({"framework": text}),
         "3.11.7",
@@ -140,7 +142,59 @@ def test_nothing_in_a_lock_can_start_a_line_of_its_own(text: str) -> None:
         hashes=text,
         notes=(text,),
     )
-    assert all(line == "" or line.startswith("# ") for line in requirements(lock).split("\n"))
+    assert all(line == "" or line.startswith("# ") for line in requirements(lock).splitlines())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\0"])
+def test_no_end_of_a_line_is_forgotten(locked: Lock, end: str) -> None:
+    text = requirements(replace(locked, notes=(f"a note{end}evil==1.0",)))
+    assert not [line for line in text.splitlines() if line.startswith("evil")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LD_PRELOAD", "/tmp/evil.so"), ("PATH", "."), ("OMP_NUM_THREADS", "2\nLD_PRELOAD=/tmp/evil.so"),
+        ("OMP_NUM_THREADS", "2\u2028"), ("A B", "1"), ("", "1"),
+    ],
+)  # fmt: skip
+def test_a_lock_sets_no_variable_but_those_that_are_read(
+    locked: Lock, tmp_path: Path, name: str, value: str
+) -> None:
+    path = tmp_path / "twinrun.lock"
+    write_lock(replace(locked, variables={name: value}), "lock", path)
+    with pytest.raises(UsageError, match="which Twinrun never writes"):
+        read_lock(path)
+
+
+def test_the_value_of_a_variable_is_quoted_as_a_shell_takes_it(locked: Lock) -> None:
+    text = requirements(replace(locked, variables={"XLA_FLAGS": "--a='b' $(rm x); y"}))
+    assert "# set XLA_FLAGS='--a='\"'\"'b'\"'\"' $(rm x); y'\n" in text
+
+
+def test_a_variable_of_several_lines_is_left_out_and_noted(here: Environment) -> None:
+    facts = {**here.facts, "variables": {"XLA_FLAGS": "--a\nEVIL=1"}}
+    lock = lock_of(Environment(facts, here.key))
+    assert "XLA_FLAGS" not in lock.variables
+    assert "XLA_FLAGS is left out: it has more than one line" in lock.notes
+
+
+def test_only_wheels_are_asked_for_where_somebody_else_has_named_the_packages(
+    locked: Lock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An archive of source would be run."""
+    source = tmp_path / "evil-1.0"
+    source.mkdir()
+    (source / "setup.py").write_text(
+        f"open({str(tmp_path / 'ran')!r}, 'w'); from setuptools import setup; setup()"
+    )
+    with tarfile.open(tmp_path / "evil-1.0.tar.gz", "w:gz") as archive:
+        archive.add(source, "evil-1.0")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "0")
+    asked = with_hashes(replace(locked, packages=(Package("evil", "1.0"),)), ours=False)
+    assert asked.hashes.startswith("unavailable") and not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("evil", ["numpy\nRUN rm", "-r /etc/passwd", "a b", "", "--index-url"])

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from twinrun.recording.data_order import describe, recorded_data
 from twinrun.recording.frame import Frame, Layout, pack
-from twinrun.recording.store import Reader, Writer
+from twinrun.recording.reader import Reader
+from twinrun.recording.store import Writer
 
 STEP = Layout(("batch", "batch", "weights"), ("x", "y", "kernel"))
 EPOCH = Layout(("weights", "metric"), ("kernel", "epoch/loss"))

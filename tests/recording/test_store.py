@@ -19,7 +19,8 @@ from twinrun.comparison.frames import differences, first_to_blame
 from twinrun.launch.offline import compare_recordings
 from twinrun.protocol.channel import FRAME, Channel, pair
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
-from twinrun.recording.store import WHOLE_FRAMES, Reader, Writer
+from twinrun.recording.reader import Reader
+from twinrun.recording.store import WHOLE_FRAMES, Writer
 
 digests = st.integers(0, 2**64 - 1)
 names = st.text(min_size=1, max_size=6)

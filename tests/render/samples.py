@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from twinrun.comparison.frames import Difference
-from twinrun.findings.finding import Finding
+from twinrun.findings.finding import Finding, SourceLine
 from twinrun.result import (
     REASON_KINDS,
     CheckResult,
@@ -32,7 +32,17 @@ def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
         7, "weights", text, others=1, differing=0.25, differing_count=8, size=32, max_ulp=3, max_abs=1.5e-7,
         first_index=(0, 1), first_values=(text, "1.0"), note=text,
     )  # fmt: skip
-    finding = Finding("TW105", "unseeded-keras", text, file or text, 2, True, (text,), f"{text}\n+ seed(42)")
+    finding = Finding(
+        "TW105",
+        "unseeded-keras",
+        text,
+        file or text,
+        2,
+        True,
+        (text,),
+        f"{text}\n+ seed(42)",
+        () if file else (SourceLine(2, text), SourceLine(3, text)),
+    )
     control = {
         "state": {text: 1},
         "set_by": "program",
@@ -106,6 +116,7 @@ _findings = st.builds(
     confirmed=st.booleans(),
     evidence=st.lists(st.text(), max_size=2).map(tuple),
     fix=st.none() | st.text(),
+    source=st.lists(st.builds(SourceLine, number=st.integers(1, 9), text=st.text()), max_size=2).map(tuple),
 )
 results = st.builds(
     CheckResult,

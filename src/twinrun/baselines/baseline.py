@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from twinrun import __version__
+from twinrun import __version__, untrusted
 from twinrun.baselines.kept_run import KeptRun, KeptSteps
 from twinrun.environment.environment import Environment, typed
 from twinrun.errors import BadBaseline, BadRecording
@@ -86,8 +86,8 @@ def finite(value: Any) -> Any:
 def from_text(text: str, where: str) -> Baseline:
     """Reads a baseline. A file that is damaged, cut short or edited by hand is an error that names it."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as problem:
+        document = untrusted.parse_json(text.encode())
+    except ValueError as problem:
         raise _bad(where, f"it is not complete ({problem})") from None
     if not isinstance(document, dict) or "schema" not in document:
         raise _bad(where, "it is not a baseline")

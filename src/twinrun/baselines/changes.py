@@ -4,12 +4,12 @@ nothing, where the program does not repeat at all."""
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
+from twinrun import git
 from twinrun.baselines.baseline import Baseline, without_installed
 from twinrun.baselines.judgement import compare_runs
 from twinrun.baselines.kept_run import KeptRun
@@ -79,8 +79,8 @@ def _repeats_here(first: KeptRun, second: KeptRun) -> str:
 
 
 def commit_of(environment: Environment) -> str | None:
-    git = environment.get("code", "git", {})
-    commit = git.get("commit") if isinstance(git, dict) else None
+    state = environment.get("code", "git", {})
+    commit = state.get("commit") if isinstance(state, dict) else None
     return commit if isinstance(commit, str) else None
 
 
@@ -90,16 +90,11 @@ def commits_between(then: str | None, now: str | None, folder: Path) -> tuple[li
         return [], "the baseline or this run was not made from a commit"
     if then == now:
         return [], None
-    command = ["git", "log", "--no-decorate", f"--max-count={MOST_COMMITS + 1}", "--format=%h %s"]
-    try:
-        done = subprocess.run(
-            [*command, f"{then}..{now}"], cwd=folder, capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        return [], f"git could not be run: {problem}"
-    if done.returncode != 0:
+    words = ("--no-decorate", f"--max-count={MOST_COMMITS + 1}", "--format=%h %s", f"{then}..{now}")
+    listed = git.ask(folder, "log", *words)
+    if listed is None:
         return [], f"the baseline's commit {str(then)[:10]} is not in this clone: fetch the whole history"
-    lines = done.stdout.splitlines()
+    lines = listed.splitlines()
     if not lines:
         return [], f"this run's commit is older than the baseline's ({str(then)[:10]})"
     return lines[:MOST_COMMITS] + ["… and more"] * (len(lines) > MOST_COMMITS), None

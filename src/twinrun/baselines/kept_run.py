@@ -20,7 +20,8 @@ from twinrun.launch.children import Child, children_of
 from twinrun.recording.dump import Key, read_dump
 from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame, Layout
-from twinrun.recording.store import Reader, chain
+from twinrun.recording.reader import Reader
+from twinrun.recording.store import chain
 from twinrun.recording.values import values_file
 
 # Steps that are kept: all of a short run; of a longer one the first half of these one by one, the rest ever

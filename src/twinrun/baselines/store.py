@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from twinrun import untrusted
 from twinrun.environment.environment import EnvironmentKey, write_whole
 from twinrun.environment.secrets import mask, strip_user_info
-from twinrun.errors import CannotWrite, UsageError
+from twinrun.errors import BadBaseline, CannotWrite, UsageError
 
 FOLDER = "twinrun-baselines"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -28,7 +29,12 @@ class Store(ABC):
     location: str
 
     def read(self, name: str, file: str) -> str | None:
-        data = self._bytes(f"{checked_name(name)}/{file}")
+        """None where there is none; BadBaseline for what cannot be one."""
+        try:
+            data = self._bytes(f"{checked_name(name)}/{file}")
+            untrusted.must_fit(len(data or b""))
+        except ValueError as problem:
+            raise BadBaseline(f"{self.location}/{name}/{file} cannot be read: {problem}") from None
         return None if data is None else data.decode("utf-8", "replace")
 
     def names(self) -> list[str]:
@@ -85,7 +91,7 @@ class LocalStore(Store):
 
     def _bytes(self, path: str) -> bytes | None:
         try:
-            return (self.root / path).read_bytes()
+            return untrusted.read_bytes(self.root / path)
         except FileNotFoundError:
             return None
         except OSError as problem:
@@ -93,7 +99,10 @@ class LocalStore(Store):
 
     def _inside(self, path: str) -> list[str]:
         folder = self.root / path
-        return [each.name for each in folder.iterdir()] if folder.is_dir() else []
+        try:
+            return [each.name for each in folder.iterdir()] if folder.is_dir() else []
+        except OSError as problem:
+            raise CannotWrite(f"cannot list {folder}: {problem.strerror or problem}") from None
 
     def change(self, name: str, file: str, change: Change) -> None:
         folder = self.root / checked_name(name)
@@ -149,7 +158,8 @@ class FsspecStore(Store):
 
     def _bytes(self, path: str) -> bytes | None:
         with contextlib.suppress(FileNotFoundError), self._failing("read from"):
-            return bytes(self._fs.cat_file(f"{self._root}/{path}"))
+            most = untrusted.MOST_BYTES + 1
+            return bytes(self._fs.cat_file(f"{self._root}/{path}", start=0, end=most))
         return None
 
     def _inside(self, path: str) -> list[str]:

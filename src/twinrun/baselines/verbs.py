@@ -126,8 +126,8 @@ def listing(store: Store, name: str | None = None) -> list[Listed]:
     found = []
     for each in [checked_name(name)] if name else store.names():
         for file in store.files(each):
-            text = store.read(each, file)
             try:
+                text = store.read(each, file)
                 found.append(Listed(each, file, from_text(text or "", f"{each}/{file}")))
             except BadBaseline as problem:
                 found.append(Listed(each, file, None, problem.message))

@@ -67,8 +67,9 @@ def main() -> None:
         code = Interrupted.of(stop).exit_code
     except Exception:
         from twinrun.crash import internal_error
+        from twinrun.terminal import say
 
-        sys.stderr.write(internal_error())
+        say(internal_error().rstrip("\n"))
         code = COULD_NOT_JUDGE
     for descriptor, stream in enumerate((sys.stdout, sys.stderr), start=1):
         try:

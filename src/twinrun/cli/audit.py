@@ -9,6 +9,7 @@ import click
 
 from twinrun.cli.options import RunningVerb, output_options, shared
 from twinrun.errors import ProgramNotFound, UsageError
+from twinrun.terminal import inline, say
 
 if TYPE_CHECKING:
     from twinrun.source_audit.audit_result import AuditResult
@@ -65,10 +66,7 @@ def _audited(program: tuple[str, ...], module: str | None, *, files: bool, sourc
         None if source_only else audit_datasets(module or str(script), arguments, module=module is not None)
     )
     if found is None and not source_only:
-        click.echo(
-            "hint: only the source was read; the datasets that the program builds were not looked at",
-            err=True,
-        )
+        say("hint: only the source was read; the datasets that the program builds were not looked at")
     return audit_result(name, source, found)
 
 
@@ -81,5 +79,5 @@ def _rendered(result: AuditResult, output_format: str, quiet: bool) -> str:
     if output_format == "text":
         return as_text(result, quiet=quiet)
     if result.reason:
-        click.echo(f"error: {result.reason}", err=True)
+        say(f"error: {inline(result.reason)}")
     return findings_text(result.findings, output_format)

@@ -83,15 +83,15 @@ def list_(ctx: click.Context, name: str | None, store: str | None, output_format
     """List the baselines, of NAME or of all names. Exit 2 when one of them is damaged."""
     from twinrun.baselines.verbs import listing
     from twinrun.render import show
-    from twinrun.render.text import printable
+    from twinrun.terminal import say
 
     place = _store(store)
     found = listing(place, name)
     entries = [_listed(each) for each in found]
     document = {"schema": "twinrun/baseline-list/1", "store": place.location, "baselines": entries}
-    show(output_format, document, (printable(_line(each)) for each in found))
+    show(output_format, document, map(_line, found))
     if not found and output_format == "text":
-        click.echo(f"no baselines in {place.location}", err=True)
+        say(f"no baselines in {place.location}")
     ctx.exit(2 if any(each.problem for each in found) else 0)
 
 
@@ -122,6 +122,7 @@ def _recorded(given: dict[str, Any], store: Store) -> CheckResult:
     """Record, or accept where there is a reason."""
     from twinrun.baselines import verbs
     from twinrun.result import CheckResult
+    from twinrun.terminal import say
 
     name, reason = given["name"], given.get("reason")
     if reason is not None:
@@ -130,7 +131,7 @@ def _recorded(given: dict[str, Any], store: Store) -> CheckResult:
     run = _observer(given, contract, given["runs"])()
     if isinstance(run, CheckResult):
         if run.exit_code == 1:
-            click.echo("hint: nothing was recorded; `twinrun check` names the cause", err=True)
+            say("hint: nothing was recorded; `twinrun check` names the cause")
         return run
     if reason is None:
         return verbs.record(store, name, contract, run)
@@ -199,7 +200,9 @@ def _store(location: str | None) -> Store:
     from twinrun.baselines.store import open_store
 
     configured = options.project_table().get("baselines")
-    return open_store(location or (configured if isinstance(configured, str) else None))
+    if configured is not None and not isinstance(configured, str):
+        raise UsageError("baselines in [tool.twinrun] of pyproject.toml is not a text")
+    return open_store(location or configured)
 
 
 def _listed(each: Listed) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
-from twinrun.errors import UsageError
+from twinrun.errors import BadResult, UsageError
+from twinrun.terminal import inline, say
 
 if TYPE_CHECKING:
     from twinrun.result import CheckResult
@@ -68,10 +69,14 @@ def _as_before(file: str) -> dict[str, Any]:
     diagnosis = _saved(file).diagnosis
     if diagnosis is None:
         raise UsageError(f"{file} holds no diagnosis", hint="give the result of a check that diverges")
-    words = shlex.split(diagnosis.command)[2:]
+    try:
+        words = shlex.split(diagnosis.command)[2:]
+    except ValueError as problem:
+        raise BadResult(f"the command of this result is damaged: {problem}", where=file) from None
     if any(MASK in word for word in words):
         hint = "give the program and its arguments again, behind the options"
         raise UsageError("an argument of the program is secret, and was not saved", hint=hint)
+    say(f"resuming: {inline(diagnosis.command)}")
     with check.make_context("check", words) as context:
         return {name: context.params[name] for name in (*_CHECKED, "program", "module")}
 

@@ -39,6 +39,7 @@ def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     from twinrun.protocol.pin import PinRequest
     from twinrun.protocol.registry import parse_pin
     from twinrun.render import show
+    from twinrun.terminal import say
 
     options = CostOptions(
         the_program(program, module),
@@ -49,7 +50,7 @@ def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
         given["timeout"],
     )
     options.program.must_exist()
-    report = measure(options, lambda text: None if given["quiet"] else click.echo(text, err=True))
+    report = measure(options, lambda text: None if given["quiet"] else say(text))
     show(given["output_format"], report.as_json(), as_text(report))
 
 

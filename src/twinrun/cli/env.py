@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,9 +91,10 @@ def lock(
     *, output: str | None, source: str, form: str, hashes: bool, loaded: bool, no_framework: bool
 ) -> None:
     """Write the versions, variables and thread settings to rebuild this environment."""
-    from twinrun.environment.locate import file_of
+    from twinrun.environment.locate import HERE, file_of
     from twinrun.environment.lock import lock_of, read_lock, requirements, target_of, write_lock
     from twinrun.environment.lock_hashes import with_hashes
+    from twinrun.terminal import draw, inline, say, write
 
     target = None if output == "-" else target_of(output, form, file_of(source))
     if _is_lock(source):
@@ -102,16 +102,16 @@ def lock(
     else:
         locked = lock_of(_find(source, no_framework), loaded_only=loaded)
     if hashes:
-        locked = with_hashes(locked)
+        locked = with_hashes(locked, ours=source in HERE)
     if target is None:
-        click.echo(locked.text() if form == "lock" else requirements(locked), nl=False)
+        write(locked.text() if form == "lock" else requirements(locked))
     else:
         write_lock(locked, form, target)
-        click.echo(f"wrote {target}")
+        draw([f"wrote {target}"])
     if not locked.complete:
-        click.echo(f"hint: hashes {locked.hashes}", err=True)
+        say(f"hint: hashes {inline(locked.hashes)}")
     for note in locked.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {inline(note)}")
 
 
 @env.command()
@@ -142,11 +142,13 @@ def _find(where: str, no_framework: bool) -> Environment:
 
 def _is_lock(source: str) -> bool:
     """A lock is known by its schema; anything else is left to the finder and its errors."""
+    from twinrun import untrusted
+
     try:
-        schema = json.loads(Path(source).read_text()).get("schema", "")
-    except (OSError, ValueError, AttributeError):
+        document = untrusted.read_json(Path(source))
+    except (OSError, ValueError):
         return False
-    return str(schema).startswith("twinrun/lock/")
+    return isinstance(document, dict) and str(document.get("schema")).startswith("twinrun/lock/")
 
 
 def _show_differences(
@@ -161,20 +163,21 @@ def _show_differences(
     """`sides` are the names of both keys by what to call them."""
     from twinrun import render
     from twinrun.environment.difference import NOTHING
+    from twinrun.terminal import say
 
     document |= {"keys": list(sides.values()), "differences": msgspec.to_builtins(found, enc_hook=str)}
     shown = [each for each in found if everything or each.group != NOTHING]
     names = [f"{side}: {name}" for side, name in sides.items()]
     render.show(output_format, document, [*names, *_groups(shown), outcome])
     if len(shown) < len(found) and output_format == "text":
-        click.echo(f"{len(found) - len(shown)} that should not matter: --all shows them", err=True)
+        say(f"{len(found) - len(shown)} that should not matter: --all shows them")
 
 
 def _groups(differences: list[Difference]) -> Iterator[str]:
     for group in dict.fromkeys(each.group for each in differences):
-        yield f"\n{group}:"
+        yield from ("", f"{group}:")
         yield from (f"  {each.code} {each.sentence}" for each in differences if each.group == group)
-    yield "" if differences else "\nno difference"
+    yield from [""] if differences else ["", "no difference"]
 
 
 def _described(environment: Environment, everything: bool) -> Iterator[str]:
@@ -185,12 +188,14 @@ def _described(environment: Environment, everything: bool) -> Iterator[str]:
     for group, fields in environment.facts.items():
         if group == "packages" and not everything:
             installed, loaded = fields.get("installed", {}), fields.get("loaded", {})
-            yield f"\npackages:\n  {len(installed)} installed, {len(loaded)} imported (--all names them)"
+            yield from ("", "packages:")
+            yield f"  {len(installed)} installed, {len(loaded)} imported (--all names them)"
         elif fields:
-            yield f"\n{group}:"
+            yield from ("", f"{group}:")
             yield from _fields(fields)
     if environment.unread:
-        yield f"\ncould not be read: {', '.join(readable(name) for name in environment.unread)}"
+        yield ""
+        yield f"could not be read: {', '.join(readable(name) for name in environment.unread)}"
 
 
 def _fields(fields: dict[str, Any], indent: str = "  ") -> Iterator[str]:

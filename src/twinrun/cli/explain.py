@@ -10,6 +10,7 @@ import click
 
 from twinrun.cli.options import TEXT_OR_JSON
 from twinrun.findings.catalogue import FAMILIES, Entry, all_entries, lookup, page
+from twinrun.terminal import write
 
 
 @click.command()
@@ -66,7 +67,7 @@ def _plain(text: str) -> str:
 def _draw(markdown: str) -> None:
     """Drawn in a terminal; the Markdown itself when somebody reads it through a pipe or a file."""
     if not sys.stdout.isatty():
-        click.echo(markdown.rstrip())
+        write(markdown.rstrip() + "\n")
         return
     from rich.console import Console
     from rich.markdown import Markdown

@@ -49,6 +49,7 @@ def fingerprint(
     from twinrun.environment.numeric_fingerprint import compare, read_fingerprint
     from twinrun.environment.probing import take
     from twinrun.render import json_text, show
+    from twinrun.terminal import say
 
     if len(files) > 2:
         raise UsageError("at most two fingerprints can be compared")
@@ -57,11 +58,11 @@ def fingerprint(
         here = take(_counts(threads), determinism=determinism)
         if output is not None:
             write_whole(output, json_text(here.as_json()))
-            click.echo(f"wrote {output}", err=True)
+            say(f"wrote {output}")
         given.append(here)
     if len(given) == 1:
         show(output_format, here.as_json(), _described(here, everything))
-        click.echo(f"{len(here.probes)} probes in {here.seconds:.1f} s", err=True)
+        say(f"{len(here.probes)} probes in {here.seconds:.1f} s")
         return
     found = compare(*given)
     same = all(each.same for each in found)
@@ -74,7 +75,7 @@ def fingerprint(
     }
     show(output_format, document, _compared(given, found, everything))
     if not same:
-        click.echo("hint: record a baseline on each, or give it a contract with a tolerance", err=True)
+        say("hint: record a baseline on each, or give it a contract with a tolerance")
     ctx.exit(0 if same else 1)
 
 
@@ -107,7 +108,8 @@ def _compared(given: list[Fingerprint], found: list[Agreement], everything: bool
         yield f"{one.digest}  {one.environment.name}"
     for group in dict.fromkeys(each.group for each in found):
         members = [each for each in found if each.group == group]
-        yield f"\n{group}: {sum(each.same for each in members)} of {len(members)} agree in bits"
+        yield ""
+        yield f"{group}: {sum(each.same for each in members)} of {len(members)} agree in bits"
         for each in members:
             if everything or not each.same:
                 yield f"  {each.probe:<42} {_outcome(each)}"

@@ -37,6 +37,7 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
     from twinrun.render import json_text, write
     from twinrun.render.fix_text import proved
     from twinrun.settings import check_options
+    from twinrun.terminal import say
 
     if given["interactive"] and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError("--interactive needs a terminal", hint="leave it out, and read the patch instead")
@@ -65,14 +66,15 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
     else:
         write(trials.files.patch(texts), given["output_file"])
         if texts and not written and (root := patch_root(texts)) != Path.cwd():
-            click.echo(f"apply it in {root}", err=True)
-        click.echo(proved(result, quiet=given["quiet"]), err=True, nl=False)
+            say(f"apply it in {root}")
+        say(proved(result, quiet=given["quiet"]).rstrip("\n"))
     ctx.exit(result.exit_code)
 
 
 def _ask(change: Fix) -> str:
     from twinrun.protocol import relative
+    from twinrun.terminal import inline, say
 
-    click.echo(f"\n{relative(change.file)}:{change.line}: {change.note}\n{change.changes()}", err=True)
+    say(f"\n{inline(relative(change.file))}:{change.line}: {inline(change.note)}\n{change.changes()}")
     answer: str = click.prompt("take this change", type=click.Choice(["y", "n", "q"]), err=True)
     return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,9 @@ from twinrun import __version__
 from twinrun.cli import COULD_NOT_JUDGE, VERBS, page
 from twinrun.errors import TwinrunError
 from twinrun.interrupt import Interrupted, pending
+from twinrun.terminal import inline, say
+
+_LONGEST = 1000  # line of an error, which may quote a file
 
 
 class Verbs(click.Group):
@@ -33,17 +37,19 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except TwinrunError as error:
-            from twinrun.render.text import printable
-
-            click.echo(f"error: {printable(str(error))}", err=True)
+            say("error: " + "\n".join(_short(inline(line)) for line in error.lines))
             ctx.exit(COULD_NOT_JUDGE)
         except KeyboardInterrupt as stop:
             with contextlib.suppress(OSError):  # of a terminal that is gone
-                click.echo("interrupted", err=True)
+                say("interrupted")
             ctx.exit(Interrupted.of(stop).exit_code)
         except BrokenPipeError:  # whoever read our output has gone
             interrupted = pending()
             ctx.exit(COULD_NOT_JUDGE if interrupted is None else interrupted.exit_code)
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,6 +67,8 @@ def run() -> int:
             raise abort.__cause__ from None
         return Interrupted.of(abort.__cause__).exit_code
     except click.ClickException as refusal:
-        refusal.show()
+        message = io.StringIO()
+        refusal.show(message)
+        say(message.getvalue().rstrip("\n"))
         return COULD_NOT_JUDGE
     return code if isinstance(code, int) else 0

@@ -4,7 +4,6 @@ variables, then [tool.twinrun] in the nearest pyproject.toml."""
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import Any
 
 import click
 
+from twinrun import untrusted
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
 from twinrun.settings import OPTIONS, Option
@@ -109,15 +109,12 @@ def project_table() -> dict[str, Any]:
     """[tool.twinrun] of the nearest pyproject.toml."""
     for folder in (Path.cwd(), *Path.cwd().parents):
         path = folder / "pyproject.toml"
-        if path.is_file():
-            if sys.version_info >= (3, 11):
-                import tomllib
-            else:
-                import tomli as tomllib
+        if path.exists() and not path.is_dir():
             try:
-                table = tomllib.loads(path.read_text()).get("tool", {}).get("twinrun", {})
-            except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+                tools = untrusted.read_toml(path).get("tool", {})
+            except (OSError, ValueError) as problem:
                 raise UsageError(f"{path} cannot be read: {problem}") from None
+            table = tools.get("twinrun", {}) if isinstance(tools, dict) else tools
             if not isinstance(table, dict):
                 raise UsageError(f"[tool.twinrun] in {path} is not a table")
             return table
@@ -133,7 +130,9 @@ def configuration(verb: str, params: Sequence[click.Parameter]) -> dict[str, Any
     found: dict[str, Any] = {}
     table = project_table()
     own = table.get(verb, {})
-    for key, value in [*table.items(), *(own.items() if isinstance(own, dict) else [])]:
+    if not isinstance(own, dict):
+        raise UsageError(f"[tool.twinrun.{verb}] in pyproject.toml is not a table")
+    for key, value in [*table.items(), *own.items()]:
         spelled = key.replace("_", "-")
         if spelled in known:
             found[str(known[spelled].name)] = _as_written(value, known[spelled])
@@ -147,10 +146,16 @@ def configuration(verb: str, params: Sequence[click.Parameter]) -> dict[str, Any
 
 def _as_written(value: Any, option: click.Option) -> Any:
     """A value of the project file in the form that the option takes on the command line."""
+    parts = value if isinstance(value, list) else [value]
+    if not all(isinstance(part, (str, int, float)) for part in parts):
+        hint = "write a text, a number, true or false, or a list of them"
+        raise UsageError(
+            f"invalid value for {option.opts[0].lstrip('-')} in pyproject.toml: {value!r}", hint=hint
+        )
     if option.name == "pin" and isinstance(value, bool):
         return "default" if value else None
     if option.multiple:
-        return value if isinstance(value, list) else [value]
+        return parts
     if isinstance(value, list):
         return ",".join(map(str, value))
     return value if isinstance(value, bool) else str(value)

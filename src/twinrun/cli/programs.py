@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import click
-
 from twinrun.cli.options import WHICH_PROGRAM, project_table
 from twinrun.errors import UsageError
 from twinrun.interrupt import Interrupted
 from twinrun.settings import OPTIONS
+from twinrun.terminal import inline, say
 
 # What a program's table may set, besides what to run.
 SETTINGS = ("runs", "steps", "contract", "pin", "vary", "timeout", "sequential", "detail")
@@ -58,10 +57,15 @@ def _named(name: str, table: Any) -> Named:
     if ("program" in table) == ("module" in table):
         raise UsageError(f"{where} must have either program or module", hint='program = "train.py"')
     arguments = table.get("arguments", [])
-    if not isinstance(arguments, list):
-        raise UsageError(f"{where}: arguments is not a list", hint='arguments = ["--epochs", "1"]')
+    if not isinstance(arguments, list) or not all(isinstance(word, (str, int, float)) for word in arguments):
+        raise UsageError(f"{where}: arguments is not a list of texts", hint='arguments = ["--epochs", "1"]')
+    for key in ("program", "module"):
+        if key in table and not (isinstance(table[key], str) and table[key]):
+            raise UsageError(f"{where}: {key} is not a text", hint='program = "train.py"')
     script = [table["program"]] if "program" in table else []
     baseline = table.get("baseline", False)
+    if not isinstance(baseline, (bool, str)):
+        raise UsageError(f"{where}: baseline is neither true nor a name", hint="baseline = true")
     try:
         settings = {each: OPTIONS[each].parse(each, table[each]) for each in SETTINGS if each in table}
     except UsageError as problem:
@@ -69,9 +73,9 @@ def _named(name: str, table: Any) -> Named:
     return Named(
         name,
         tuple(map(str, (*script, *arguments))),
-        str(table["module"]) if "module" in table else None,
+        table.get("module"),
         settings,
-        name if baseline is True else str(baseline) if baseline else None,
+        name if baseline is True else baseline or None,
     )
 
 
@@ -101,7 +105,7 @@ def for_each(programs: list[Named], run: Callable[[Named], Any]) -> list[tuple[s
     """(name, what `run` gave) for every program, each announced as it begins."""
 
     def announced(each: Named) -> Any:
-        click.echo(f"{each.name}: {each.words}", err=True)
+        say(inline(f"{each.name}: {each.words}"))
         return run(each)
 
     return _in_turn([(e.name, _target(e.program, e.module), partial(announced, e)) for e in programs])

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from twinrun.launch.options import Screen
+from twinrun.terminal import inline
 
 if TYPE_CHECKING:
     from twinrun.comparison.judge import Judge
@@ -61,7 +62,7 @@ class LiveLine(Screen):
         from rich.markup import escape
 
         with suppress(OSError):  # of a terminal that has hung up
-            self._status.update(escape(text))
+            self._status.update(escape(inline(text)))
 
     def close(self) -> None:
         with suppress(OSError):

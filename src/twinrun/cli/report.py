@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,13 +41,17 @@ def report(result: str, output_format: str, output_file: str | None, html: str |
 
 
 def read_document(file: str) -> dict[str, Any]:
+    from twinrun import untrusted
     from twinrun.result import SAVE_ONE
 
     try:
-        document = json.loads(sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8"))
+        if file == "-":
+            document = untrusted.parse_json(untrusted.limited(sys.stdin.buffer))
+        else:
+            document = untrusted.read_json(Path(file))
     except FileNotFoundError:
         raise BadResult(f"no such result: {file}", hint=SAVE_ONE) from None
-    except (OSError, ValueError, RecursionError) as problem:
+    except (OSError, ValueError) as problem:
         raise BadResult(f"{file} cannot be read: {problem}", hint=SAVE_ONE) from None
     if not isinstance(document, dict) or not str(document.get("schema")).startswith("twinrun/"):
         raise BadResult(f"{file} is not a result of twinrun", hint=SAVE_ONE)

@@ -9,7 +9,6 @@ import io
 import sqlite3
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,8 +35,8 @@ def contents(path: Path) -> Contents:
         file.seek(0)
         if start.startswith(b"SQLite format 3\0"):
             return _rows(path)
-        if "tfevents" in path.name:
-            return {"": _event_records(file.read(_MOST_UNPACKED))}
+        if "tfevents" in path.name and size <= _MOST_UNPACKED:
+            return {"": _event_records(file.read())}
         if size > _MOST_UNPACKED or not _has_parts(start):
             return (
                 {"": _text(file.read()) or _digest(file, size)}
@@ -57,17 +56,7 @@ def _parts(data: bytes, name: str, depth: int) -> Iterator[tuple[str, Part]]:
         try:
             yield from list(_unpacked(data, name, depth))
             return
-        except (
-            OSError,
-            EOFError,
-            ValueError,
-            KeyError,
-            tarfile.TarError,
-            zipfile.BadZipFile,
-            zlib.error,
-            ImportError,
-            RuntimeError,
-        ):
+        except Exception:  # each of the libraries that read them has errors of its own
             pass
     text = _text(data) if len(data) <= _MOST_TEXT else None
     yield name, xxhash.xxh3_128_hexdigest(data) if text is None else text
@@ -76,21 +65,29 @@ def _parts(data: bytes, name: str, depth: int) -> Iterator[tuple[str, Part]]:
 def _unpacked(data: bytes, name: str, depth: int) -> Iterator[tuple[str, Part]]:
     if data.startswith(b"\x1f\x8b"):
         with gzip.open(io.BytesIO(data)) as packed:
-            yield from _parts(packed.read(_MOST_UNPACKED), name, depth + 1)
+            unpacked = packed.read(_MOST_UNPACKED + 1)
+        _must_fit(len(unpacked))
+        yield from _parts(unpacked, name, depth + 1)
     elif data[257:262] == b"ustar":
         with tarfile.open(fileobj=io.BytesIO(data)) as tape:
+            _must_fit(sum(entry.size for entry in tape.getmembers()))
             for entry in tape:
                 file = tape.extractfile(entry)
                 content = file.read() if file is not None else b""
                 yield from _parts(content, f"{name}/{entry.name}".lstrip("/"), depth + 1)
     elif data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _must_fit(sum(member.file_size for member in archive.infolist()))
             for member in archive.infolist():
-                if member.file_size > _MOST_UNPACKED:
-                    raise ValueError(member.filename)
                 yield from _parts(archive.read(member), f"{name}/{member.filename}".lstrip("/"), depth + 1)
     else:
         yield from _datasets(data, name)
+
+
+def _must_fit(size: int) -> None:
+    """What would be too large unpacked is compared as it is."""
+    if size > _MOST_UNPACKED:
+        raise ValueError("too large to be unpacked")
 
 
 def _datasets(data: bytes, name: str) -> Iterator[tuple[str, Part]]:
@@ -102,6 +99,7 @@ def _datasets(data: bytes, name: str) -> Iterator[tuple[str, Part]]:
     def visit(place: str, thing: Any) -> None:
         where = f"{name}/{place}".lstrip("/")
         if isinstance(thing, h5py.Dataset):
+            _must_fit(thing.nbytes)
             hasher = xxhash.xxh3_128(f"{thing.dtype}{thing.shape}".encode())
             values = thing[()]
             hasher.update(values.tobytes() if hasattr(values, "tobytes") else repr(values).encode())
@@ -118,7 +116,9 @@ def _datasets(data: bytes, name: str) -> Iterator[tuple[str, Part]]:
 def _rows(path: Path) -> Contents:
     """The rows of a database, table by table."""
     try:
-        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+        ) as database:
             names = [
                 name for (name,) in database.execute("select name from sqlite_master where type = 'table'")
             ]

@@ -22,6 +22,7 @@ from twinrun.launch.options import CheckOptions, Screen
 from twinrun.protocol import Evidence, Stress, Suspect, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import without
+from twinrun.quote import quoted
 from twinrun.result import DIVERGES, UNDECIDED, CheckResult, Conditions, Diagnosis
 from twinrun.source_audit.program_files import find_script
 from twinrun.source_audit.program_source import ProgramSource
@@ -56,7 +57,7 @@ def check_and_diagnose(
                 notes=result.notes,
             )
             lab = _laboratory(options, screen, budget, observed.folder, result, evidence)
-            return _diagnose(lab, result, evidence, before, saved_as)
+            return _diagnose(lab, result, evidence, before, saved_as, made_here=True)
     finally:
         screen.close()
 
@@ -69,7 +70,7 @@ def resume_diagnosis(
     saved_as: str | None = None,
 ) -> CheckResult:
     """Go on with the diagnosis of a saved result. Its experiments count as done; what could not be judged is worth
-    another try."""
+    another try. The places that it names are quoted no further: it may have been made elsewhere."""
     before, first = saved.diagnosis, saved.first_difference
     if before is None or before.complete or first is None:
         return saved.replace(notes=(*saved.notes, "nothing is left to try"))
@@ -82,7 +83,7 @@ def resume_diagnosis(
             lab = _laboratory(options, screen, budget, folder, saved, evidence)
             judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
             lab.trials = [Trial.saved(each, saved.program) for each in judged]
-            return _diagnose(lab, saved, evidence, before, saved_as)
+            return _diagnose(lab, saved, evidence, before, saved_as, made_here=False)
     finally:
         screen.close()
 
@@ -144,9 +145,17 @@ def _under(options: CheckOptions, conditions: Conditions) -> CheckOptions:
 
 
 def _diagnose(
-    lab: Laboratory, result: CheckResult, evidence: Evidence, before: Diagnosis, saved_as: str | None
+    lab: Laboratory,
+    result: CheckResult,
+    evidence: Evidence,
+    before: Diagnosis,
+    saved_as: str | None,
+    *,
+    made_here: bool,
 ) -> CheckResult:
     found = _explained(lab, result, evidence, before, saved_as)
+    if made_here:
+        found = found.replace(findings=quoted(found.findings))
     if lab.interrupted is not None:
         raise lab.interrupted.leaving(("", found))
     return save(found, lab.folder.parent)

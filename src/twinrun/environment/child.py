@@ -1,4 +1,5 @@
-"""Runs a module that needs the framework in a process of its own: the parent imports none."""
+"""Runs a module that needs the framework in a process of its own: the parent imports none. Nothing is imported from the
+working folder, which may be anybody's."""
 
 from __future__ import annotations
 
@@ -12,13 +13,16 @@ from typing import Any
 
 from twinrun.errors import NotComparable
 
+# As `python -m` does, but for the working folder at the head of the path.
+_RUN = "import sys; del sys.path[0], sys.argv[0]; import runpy; runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
+
 
 def run_module(
     module: str, *arguments: str, timeout: float, variables: Mapping[str, str] | None = None
 ) -> tuple[list[Any], str]:
     """The JSON documents that it printed, one on a line, and how it ended."""
     environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **(os.environ if variables is None else variables)}
-    command = [sys.executable, "-m", module, *arguments]
+    command = [sys.executable, "-c", _RUN, module, *arguments]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=timeout, env=environment, check=False

@@ -9,6 +9,7 @@ from typing import Any
 from twinrun.environment.environment import Environment, is_unread
 from twinrun.findings import catalogue
 from twinrun.findings.finding import Finding
+from twinrun.terminal import inline
 
 BITS = "can change bits"
 METRICS = "can change metrics"
@@ -189,5 +190,5 @@ def readable(value: Any, most: int = 100) -> str:
         return "on" if value else "off"
     if isinstance(value, dict):
         value = ", ".join(f"{name}={readable(inner)}" for name, inner in value.items())
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+    text = inline(str(value))
     return text if len(text) <= most else text[: most - 1] + "…"

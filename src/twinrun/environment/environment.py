@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from twinrun import untrusted
 from twinrun.errors import BadRecording, CannotWrite
 
 UNREAD = "could not read: "
@@ -93,7 +94,7 @@ def typed(document: Any, kind: type[T], what: str, where: str | None = None, *, 
     strict takes a text for a number, which is how JSON holds NaN and infinity."""
     try:
         return msgspec.convert(document, kind, strict=strict, dec_hook=_key)
-    except msgspec.ValidationError as problem:
+    except ValueError as problem:  # also where a text cannot be encoded
         raise BadRecording(f"this is not {what}: {problem}", where=where) from None
 
 
@@ -105,10 +106,10 @@ def _key(kind: type, value: Any) -> Any:
 
 def read_json(path: Path, what: str, hint: str) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return untrusted.read_json(path)
     except FileNotFoundError:
         raise BadRecording(f"there is no {path}", hint=hint) from None
-    except (OSError, ValueError, RecursionError) as problem:
+    except (OSError, ValueError) as problem:
         raise BadRecording(f"{path} is not {what}: {problem}") from None
 
 

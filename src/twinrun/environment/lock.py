@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,8 +14,9 @@ import msgspec
 
 from twinrun.environment.environment import Environment, EnvironmentKey, read_json, typed, write_whole
 from twinrun.environment.machine import LEVELS
-from twinrun.environment.variables import NUMERIC
+from twinrun.environment.variables import ALLOWED, NUMERIC
 from twinrun.errors import UsageError
+from twinrun.terminal import inline
 
 FORMATS = {"lock": "twinrun.lock", "requirements": "twinrun.lock.requirements.txt"}  # and where each goes
 # Facts of a framework that a variable sets: whole numbers and switches, of at least this value.
@@ -59,7 +61,7 @@ class Lock:
 
     def text(self) -> str:
         document = {"name": self.key.name, **msgspec.to_builtins(self)}
-        return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        return json.dumps(document, indent=1, sort_keys=True) + "\n"
 
 
 def lock_of(environment: Environment, *, loaded_only: bool = False) -> Lock:
@@ -104,7 +106,7 @@ def _variables(environment: Environment) -> dict[str, str]:
     # What the user had set stays, except where the value that was read back is in the lock already.
     superseded = {*pinned, "DNNL_MAX_CPU_ISA", "CUDA_VISIBLE_DEVICES"}
     for name, value in environment.facts.get("variables", {}).items():
-        if name in NUMERIC and name not in superseded:
+        if name in NUMERIC and name not in superseded and str(value).isprintable():
             pinned[name] = str(value)
     return dict(sorted(pinned.items()))
 
@@ -118,6 +120,9 @@ def _notes(environment: Environment) -> tuple[str, ...]:
     notes = []
     if not _hash_seed(environment).isdigit():
         notes.append("the hash seed was random: set PYTHONHASHSEED before locking to have it in the lock")
+    for name, value in environment.facts.get("variables", {}).items():
+        if not str(value).isprintable():
+            notes.append(f"{name} is left out: it has more than one line")
     for name, origin in environment.facts.get("packages", {}).get("origins", {}).items():
         notes.append(f"{name} is not from an index ({origin}): install it yourself")
     device = environment.key.get("device", "cpu")
@@ -133,24 +138,25 @@ def requirements(lock: Lock) -> str:
         f"Python {lock.python}",
         f"hashes: {lock.hashes}",
         *lock.notes,
-        *(f"set {name}={value}" for name, value in lock.variables.items()),
+        *(f"set {name}={shlex.quote(value)}" for name, value in lock.variables.items()),
     ]
     lines = [_comment(line) for line in head]
     for package in lock.packages:
         if package.origin is not None:
             lines.append(_comment(f"{package.name}=={package.version}: {package.origin}"))
             continue
-        hashes = "".join(f" \\\n    --hash={_word(each)}" for each in package.hashes)
-        lines.append(f"{_word(package.name)}=={_word(package.version)}{hashes}\n")
+        hashes = "".join(f" \\\n    --hash={word(each)}" for each in package.hashes)
+        lines.append(f"{word(package.name)}=={word(package.version)}{hashes}\n")
     return "".join(lines)
 
 
 def _comment(text: str) -> str:
-    """Anybody may have edited the lock: nothing in it may start a new line of what is rendered."""
-    return "# " + re.sub(r"[\x00-\x1f\x7f]+", " ", text) + "\n"
+    """Anybody may have edited the lock: nothing in it may start a new line of what is rendered. Pip knows a dozen ways to
+    end one."""
+    return f"# {inline(text)}\n"
 
 
-def _word(text: str) -> str:
+def word(text: str) -> str:
     """A name, version or hash: anything else in its place is refused rather than rendered."""
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+!:-]*", text):
         raise UsageError(
@@ -175,4 +181,17 @@ def write_lock(lock: Lock, form: str, target: Path) -> None:
 def read_lock(path: Path) -> Lock:
     """Reads a lock file; one that is damaged or not a lock is an error that names the file."""
     document = read_json(path, "a lock", hint="write one with `twinrun env lock -o twinrun.lock`")
-    return typed(document, Lock, "a lock of this version of Twinrun", where=str(path))
+    lock = typed(document, Lock, "a lock of this version of Twinrun", where=str(path))
+    for name, value in lock.variables.items():
+        _must_be_settable(name, value, path)
+    return lock
+
+
+def _must_be_settable(name: str, value: str, path: Path) -> None:
+    """Somebody may do what the lock says: it names only variables that Twinrun reads, each with one line."""
+    if name not in ALLOWED or not value.isprintable():
+        raise UsageError(
+            f"the lock sets {name!r} to {value!r}, which Twinrun never writes",
+            hint="read it before you use it, or write it again with `twinrun env lock`",
+            where=str(path),
+        )

@@ -12,16 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from twinrun.environment.lock import Lock
+from twinrun.environment.lock import Lock, word
 from twinrun.environment.packages import normalised
 from twinrun.environment.secrets import mask
 
 _DRY_RUN = "install --dry-run --ignore-installed --no-deps --quiet --disable-pip-version-check"
 
 
-def with_hashes(lock: Lock, timeout: float = 600.0) -> Lock:
-    """The lock with hashes, or with the reason why there are none."""
-    found, problem = _from_pip(lock, timeout)
+def with_hashes(lock: Lock, timeout: float = 600.0, *, ours: bool = True) -> Lock:
+    """The lock with hashes, or with the reason why there are none. To look at an archive of source pip runs what is in it:
+    of packages that somebody else has named, only wheels are asked for."""
+    found, problem = _from_pip(lock, timeout, () if ours else ("--only-binary=:all:",))
     if not found:
         return replace(lock, hashes=f"unavailable: pip could not name the archives ({problem})")
     packages = tuple(replace(package, hashes=found.get(package.name, ())) for package in lock.packages)
@@ -32,13 +33,23 @@ def with_hashes(lock: Lock, timeout: float = 600.0) -> Lock:
     return replace(lock, packages=packages, hashes=hashes)
 
 
-def _from_pip(lock: Lock, timeout: float) -> tuple[dict[str, tuple[str, ...]], str]:
+def _from_pip(lock: Lock, timeout: float, limits: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], str]:
     """(hashes by package, what pip complained of)."""
     wanted = [package for package in lock.packages if package.origin is None]
     with tempfile.TemporaryDirectory() as folder:
         listed, report = Path(folder) / "requirements.txt", Path(folder) / "report.json"
-        listed.write_text("".join(f"{package.name}=={package.version}\n" for package in wanted))
-        command = [sys.executable, "-m", "pip", *_DRY_RUN.split(), "--report", str(report), "-r", str(listed)]
+        listed.write_text("".join(f"{word(package.name)}=={word(package.version)}\n" for package in wanted))
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            *_DRY_RUN.split(),
+            *limits,
+            "--report",
+            str(report),
+            "-r",
+            str(listed),
+        ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
             found = _hashes_of(json.loads(report.read_text())) if done.returncode == 0 else {}

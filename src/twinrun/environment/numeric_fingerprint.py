@@ -16,6 +16,7 @@ import numpy as np
 from twinrun.comparison.ulp import is_float, ulp_distance
 from twinrun.environment.environment import Environment, read_json, typed
 from twinrun.errors import BadRecording
+from twinrun.recording.dump import dtype_of
 
 SAMPLE = 384  # values kept of each answer, evenly spread; the digest covers all of them
 
@@ -91,17 +92,13 @@ def sample_of(array: np.ndarray, most: int = SAMPLE) -> np.ndarray:
 
 
 def array_of(dtype: str, data: bytes) -> np.ndarray:
-    """The array of these bytes. NumPy does not know bfloat16 by itself."""
-    if dtype == "bfloat16":
-        import ml_dtypes
-
-        return np.frombuffer(data, dtype=ml_dtypes.bfloat16)
-    return np.frombuffer(data, dtype=np.dtype(dtype))
+    """The array of these bytes."""
+    return np.frombuffer(data, dtype=dtype_of(dtype))
 
 
 def _digest_of(probes: Iterable[Probe]) -> str:
     lines = (f"{each.name} {each.device} {each.threads} {each.digest or each.error}" for each in probes)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def compare(a: Fingerprint, b: Fingerprint) -> list[Agreement]:

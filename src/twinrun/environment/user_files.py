@@ -13,12 +13,17 @@ from typing import Any
 
 import xxhash
 
+from twinrun import git
 from twinrun.environment.environment import UNREAD
 from twinrun.environment.secrets import strip_url
 
-# Untracked files are left out: those that matter were imported, and have a digest of their own.
-_STATUS = "git --no-optional-locks status --porcelain=v2 --branch --untracked-files=no"
-_REMOTE = "git config --get remote.origin.url"
+# Untracked files are left out: those that matter were imported, and have a digest of their own. So is what lies in
+# submodules, whose settings are their own.
+_STATUS = ["status", "--porcelain=v2", "--branch", "--untracked-files=no", "--ignore-submodules=dirty"]
+_CONFIG = ["config", "--list", "--null", "--show-scope"]
+_COMMIT = ["rev-parse", "--verify", "--quiet", "HEAD"]
+_REMOTE = "remote.origin.url"
+_FILTERS = f"{UNREAD}the repository brings filters of its own, which git would run"
 WHOLE = 32 << 20  # a data file up to this size is read whole …
 BUDGET = 192 << 20  # … until this much has been read in all, about 0.1 s from the page cache
 SAMPLES = 64
@@ -27,52 +32,73 @@ MOST_FILES = 2000
 
 
 class GitState:
-    """Runs git in the background, while the rest of the environment is read."""
+    """Asks git in the background, while the rest of the environment is read."""
 
     def __init__(self, folder: Path, patience: float = 2.0) -> None:
+        self._folder = folder
         self._patience = patience
+        self._settings: dict[tuple[str, str], str] = {}
+        self._status: subprocess.Popen[str] | None = None
         self._unread = ""
-        pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         try:
-            self._processes: list[subprocess.Popen[str]] = [
-                subprocess.Popen(command.split(), cwd=folder, text=True, **pipes)
-                for command in (_STATUS, _REMOTE)
-            ]
+            self._settings = _settings(git.answer(git.start(folder, *_CONFIG), patience) or "")
+            self._status = None if self._has_filters else git.start(folder, *_STATUS)
         except OSError as problem:
             self._unread = f"{UNREAD}{problem.strerror or problem}"
+        except subprocess.TimeoutExpired:
+            self._unread = self._too_late
 
     def read(self) -> dict[str, Any]:
-        status = "" if self._unread else self._answer(0)
         if self._unread:
             return {"commit": self._unread}
-        if not status:
-            return {"commit": "none"}  # not a repository, which is fine
-        lines = status.splitlines()
-        headers = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# ") and " " in line[2:])
-        state: dict[str, Any] = {
-            "commit": headers.get("branch.oid", "none").removeprefix("(initial)") or "none",
-            "dirty": any(not line.startswith("#") for line in lines),
-        }
-        if remote := self._answer(1).strip():
+        if self._status is None:
+            state: dict[str, Any] = {
+                "commit": (git.ask(self._folder, *_COMMIT) or "none").strip(),
+                "dirty": _FILTERS,
+            }
+        else:
+            try:
+                status = git.answer(self._status, self._patience)
+            except subprocess.TimeoutExpired:
+                return {"commit": self._too_late}
+            if not status:
+                return {"commit": "none"}  # not a repository, which is fine
+            state = _state(status.splitlines())
+        if remote := next((value for (_, name), value in self._settings.items() if name == _REMOTE), ""):
             state["remote"] = strip_url(remote)
         return state
 
-    def _answer(self, number: int) -> str:
-        process = self._processes[number]
-        try:
-            output, _ = process.communicate(timeout=self._patience)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            self._unread = f"{UNREAD}git did not answer within {self._patience:g} s"
-            return ""
-        return output if process.returncode == 0 else ""
+    @property
+    def _has_filters(self) -> bool:
+        """Whether the repository itself names commands that git would run to see what has changed. Those that the user's
+        own settings name are the user's."""
+        theirs = [name for scope, name in self._settings if scope in ("local", "worktree")]
+        return any(name.startswith("filter.") for name in theirs)
+
+    @property
+    def _too_late(self) -> str:
+        return f"{UNREAD}git did not answer within {self._patience:g} s"
 
 
-def read_code(base: Path, git: GitState) -> dict[str, Any]:
+def _settings(listed: str) -> dict[tuple[str, str], str]:
+    """Every setting by its scope and name."""
+    fields = listed.split("\0")
+    pairs = ((scope, *field.partition("\n")) for scope, field in zip(fields[::2], fields[1::2], strict=False))
+    return {(scope, name): value for scope, name, _, value in pairs}
+
+
+def _state(lines: list[str]) -> dict[str, Any]:
+    headers = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# ") and " " in line[2:])
+    return {
+        "commit": headers.get("branch.oid", "none").removeprefix("(initial)") or "none",
+        "dirty": any(not line.startswith("#") for line in lines),
+    }
+
+
+def read_code(base: Path, state: GitState) -> dict[str, Any]:
     sources = read_sources(base)
     lines = "".join(f"{path}\0{digest}\n" for path, digest in sources.items())
-    return {"git": git.read(), "sources": sources, "digest": xxhash.xxh3_64(lines.encode()).hexdigest()}
+    return {"git": state.read(), "sources": sources, "digest": xxhash.xxh3_64(lines.encode()).hexdigest()}
 
 
 def read_sources(base: Path, modules: Iterable[ModuleType] | None = None) -> dict[str, str]:

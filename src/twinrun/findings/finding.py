@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 # Codes of causes that agree by luck now and then: races, and the order of a small set.
@@ -10,8 +10,15 @@ RACING = frozenset({"TW202", "TW203", "TW204", "TW205", "TW301", "TW401", "TW402
 
 
 @dataclass(frozen=True)
+class SourceLine:
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Finding:
-    """A code of the catalogue, the place to blame, the evidence, and what to write instead."""
+    """A code of the catalogue, the place to blame, the evidence, and what to write instead. `source` is what stands around
+    the place, where the result was made: nobody who shows it later opens the file."""
 
     code: str
     name: str
@@ -21,9 +28,14 @@ class Finding:
     confirmed: bool = False
     evidence: tuple[str, ...] = ()
     fix: str | None = None
+    source: tuple[SourceLine, ...] = field(default=(), compare=False)
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "evidence": list(self.evidence)}
+        return {
+            **asdict(self),
+            "evidence": list(self.evidence),
+            "source": [asdict(line) for line in self.source],
+        }
 
     @property
     def place(self) -> str | None:

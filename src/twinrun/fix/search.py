@@ -11,6 +11,7 @@ from twinrun.fix.outcome import Change, FixResult, Proof
 from twinrun.fix.seed_argument import seed_option
 from twinrun.fix.trials import Argument, Trials, Unit
 from twinrun.protocol import relative
+from twinrun.quote import quoted
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
 from twinrun.source_audit.audit import audit_source
 
@@ -246,9 +247,9 @@ class Search:
             file = self.trials.files.file(finding.file) if finding.file is not None else None
             if file is None or finding.line is None or file.path not in texts:
                 return finding
-            return replace(finding, line=self._line(file.path, finding.line, texts[file.path]))
+            return replace(finding, line=self._line(file.path, finding.line, texts[file.path]), source=())
 
-        return tuple(map(placed, result.findings))
+        return quoted(map(placed, result.findings))
 
     def _line(self, file: str, line: int, text: str) -> int:
         """The line of the user's own file that became this line of a patched text."""

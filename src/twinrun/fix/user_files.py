@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from twinrun import git
 from twinrun.errors import CannotWrite
 from twinrun.findings.fixes import SourceFile, as_patch, read_own
 
@@ -63,15 +63,12 @@ def must_be_clean(files: Mapping[str, object]) -> None:
     """Every file is tracked by git and has no change of the user's own that a patch would mix with."""
     for name in files:
         path = Path(name)
-        command = ["git", "status", "--porcelain", "--ignored", "--untracked-files=all", "--", path.name]
-        try:
-            done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
-        except OSError:
-            done = None
-        if done is None or done.returncode != 0:
+        words = ("--porcelain", "--ignored", "--untracked-files=all", "--", path.name)
+        changes = git.ask(path.parent, "status", *words)
+        if changes is None:
             problem = f"{name} is not in a git tree: a change could not be taken back"
-        elif done.stdout:
-            tracked = not done.stdout.startswith(("??", "!!"))
+        elif changes:
+            tracked = not changes.startswith(("??", "!!"))
             problem = f"{name} {'has changes that are not committed' if tracked else 'is not tracked by git'}"
         else:
             continue

@@ -18,6 +18,7 @@ from twinrun.launch.second_looks import carried_over, one_after_the_other, stres
 from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Evidence, Facts, Trace
 from twinrun.protocol.evidence import Code, side_by_side
+from twinrun.quote import quoted
 from twinrun.result import CheckResult
 
 RESULT = "result.json"  # in the folder of the check
@@ -70,8 +71,8 @@ def observe_check(options: CheckOptions, screen: Screen) -> Observed:
             why = Interrupted.of(stop)
             raise why.leaving(("", save(first.interrupted(why), folder))) from None
         observed = observed if keep is None else _kept(last, observed, keep)
-    save(observed.result, folder)
-    return observed
+    result = observed.result
+    return replace(observed, result=save(result.replace(findings=quoted(result.findings)), folder))
 
 
 def save(result: CheckResult, folder: Path) -> CheckResult:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import msgspec
 import xxhash
 from msgspec.structs import replace
 
+from twinrun import untrusted
 from twinrun.errors import BadRecording
 from twinrun.protocol import Event, Facts
 from twinrun.protocol import child as files
@@ -19,10 +20,12 @@ from twinrun.protocol.child import ChildProcess
 from twinrun.protocol.facts import Inputs
 from twinrun.protocol.messages import End, Trouble
 from twinrun.recording.folder import open_recording
-from twinrun.recording.store import FILE, FIRST_CHAIN, Reader
+from twinrun.recording.reader import Reader
+from twinrun.recording.store import FILE, FIRST_CHAIN
 
-Found = TypeVar("Found", End, Trouble)
+Found = TypeVar("Found", ChildProcess, End, Trouble)
 Recording = TypeVar("Recording")  # the folder of one, or what a baseline keeps of it
+_PLACE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 _MOST_DRAWS = 64
 
 
@@ -65,8 +68,9 @@ class Child(Generic[Recording]):
 def children_of(twin: Path) -> list[Child[Path]]:
     """Those that are part of the result, in the order in which they were started."""
     signalled: set[str] = set()
-    with contextlib.suppress(OSError):
-        signalled = set((twin / files.FOLDER / files.SIGNALLED).read_text().split())
+    with contextlib.suppress(OSError, ValueError):
+        listed = untrusted.read_bytes(twin / files.FOLDER / files.SIGNALLED)
+        signalled = set(listed.decode("utf-8", "replace").split())
     found = []
     for about, folder in _started(twin):
         end = _read(folder / files.END, End)
@@ -87,13 +91,16 @@ def note_survivors(twin: Path) -> None:
 def _started(twin: Path) -> list[tuple[ChildProcess, Path]]:
     found = []
     for file in (twin / files.FOLDER).glob(f"*/{files.FILE}"):
-        with contextlib.suppress(OSError, ValueError):  # one that was just being started
-            found.append((msgspec.json.decode(file.read_bytes(), type=ChildProcess), file.parent))
+        about = _read(file, ChildProcess)
+        if about is not None and _PLACE.fullmatch(about.identity):
+            found.append((about, file.parent))
+        elif file.with_name(FILE).exists():  # or else it was just being started
+            raise BadRecording(f"{file} is damaged", hint="record the run again")
     return sorted(found, key=lambda each: ([int(part) for part in each[0].identity.split(".")], each[1].name))
 
 
 def _content(folder: Path, end: End | None) -> Content | None:
-    if not (folder / FILE).is_file():
+    if not (folder / FILE).exists():
         return None
     try:
         _, reader = open_recording(folder)
@@ -115,7 +122,7 @@ def _chain(reader: Reader, frames: int) -> str:
 
 def _read(file: Path, kind: type[Found]) -> Found | None:
     with contextlib.suppress(OSError, ValueError):
-        return msgspec.json.decode(file.read_bytes(), type=kind)
+        return untrusted.read_as(file, kind)
     return None
 
 

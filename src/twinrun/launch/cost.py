@@ -17,7 +17,7 @@ from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, run_once
 from twinrun.protocol import Pin, PinRequest
 from twinrun.protocol.registry import controls
-from twinrun.recording.store import Reader
+from twinrun.recording.reader import Reader
 from twinrun.twin.pinning import wanted_controls
 
 SCHEMA = "twinrun/cost/1"

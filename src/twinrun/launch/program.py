@@ -31,9 +31,13 @@ class Program:
             self._module_must_exist()
             return
         path = Path(self.target)
-        if path.is_dir() and ((path / "__main__.py").is_file()):
+        try:
+            there, main = path.exists(), (path / "__main__.py").is_file()
+        except OSError as problem:  # a name that is too long, say
+            raise ProgramNotFound(f"no such program: {self.target}: {problem.strerror}") from None
+        if main:
             return
-        if not path.exists():
+        if not there:
             near = sorted(p.name for p in Path(path.parent).glob("*.py"))[:5] if path.parent.is_dir() else []
             hint = f"there is {', '.join(near)} here" if near else "check the path and the working directory"
             raise ProgramNotFound(f"no such program: {self.target}", hint=hint)
@@ -43,11 +47,11 @@ class Program:
     def _module_must_exist(self) -> None:
         top = self.target.partition(".")[0]
         here = Path.cwd()
-        if (here / top).is_dir() or (here / f"{top}.py").is_file():
-            return
         try:
+            if (here / top).is_dir() or (here / f"{top}.py").is_file():
+                return
             found = importlib.util.find_spec(top)
-        except (ImportError, ValueError):
+        except (ImportError, ValueError, OSError):
             found = None
         if found is None:
             raise ProgramNotFound(

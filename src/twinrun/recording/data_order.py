@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import xxhash
 
-from twinrun.recording.store import Reader
+from twinrun.recording.reader import Reader
 
 SAME, REORDERED, OTHER = "same", "same data, other order", "other data"
 

@@ -4,13 +4,15 @@ do so itself."""
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from twinrun.errors import BadRecording
-from twinrun.recording.manifest import Manifest, Status, read_manifest
-from twinrun.recording.store import FILE, FIRST_CHAIN, Reader, digest_of, seal_left
+from twinrun.recording.manifest import Manifest, Seal, Status, read_manifest
+from twinrun.recording.reader import Reader
+from twinrun.recording.store import FILE, FIRST_CHAIN, digest_of, writing
 
 
 def open_recording(folder: Path) -> tuple[Manifest, Reader]:
@@ -45,5 +47,16 @@ def record_end(folder: Path, status: Status, exit_code: int | None) -> None:
     if manifest.status == "running":
         manifest = replace(manifest, status=status)
         with contextlib.suppress(Exception):  # on a full disk, say: the status matters more
-            manifest = replace(manifest, seal=seal_left(folder))
+            manifest = replace(manifest, seal=_seal_left(folder))
     manifest.write(folder)
+
+
+def _seal_left(folder: Path) -> Seal:
+    """Close the file that a killed process has left, as its writer would have."""
+    path = folder / FILE
+    with writing(path), contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode=DELETE")
+    with contextlib.closing(Reader(folder)) as reader:
+        frames = len(reader)
+        last = reader.chain_at(frames - 1) if frames else FIRST_CHAIN
+    return Seal(frames, last.hex(), digest_of(path))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from twinrun import __version__
+from twinrun import __version__, untrusted
 from twinrun.errors import BadRecording
 
 SCHEMA = 2
@@ -78,19 +78,19 @@ class Manifest(msgspec.Struct, frozen=True):
 def read_manifest(folder: Path) -> Manifest:
     path = folder / FILE
     try:
-        document = json.loads(path.read_text())
+        document = untrusted.read_json(path)
     except FileNotFoundError:
         raise BadRecording(
             f"{folder} is not a recording: it has no {FILE}",
             hint="give the folder that `twinrun run` or `twinrun check` printed",
         ) from None
-    except (ValueError, OSError, RecursionError) as problem:
+    except (ValueError, OSError) as problem:
         raise BadRecording(f"{path} cannot be read: {problem}") from None
     if isinstance(document, dict):
         must_be_known(folder, document.get("schema"))
     try:
         manifest = msgspec.convert(document, Manifest)
-    except msgspec.ValidationError as problem:
+    except ValueError as problem:  # also where a text cannot be encoded
         raise BadRecording(f"{path} is not the manifest of a recording: {problem}") from None
     wanted = document.get("checksum")
     if wanted != checksum(document) and (wanted is not None or manifest.schema >= _CHECKED_SINCE):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from twinrun import terminal
 from twinrun.errors import CannotWrite
+from twinrun.terminal import Lines, draw, say, text_of
 
 if TYPE_CHECKING:
     from twinrun.findings.finding import Finding
@@ -40,22 +40,24 @@ def write_results(
 
         write_patch(as_fix_diff(results[0][1]), output_file)
         return
-    text = rendered(results, output_format, quiet=quiet, colour=output_file is None, together=together)
-    write(text, output_file)
+    if output_format == "text" and output_file is None:
+        from twinrun.render.several import as_lines
+
+        draw(as_lines(results, together, quiet=quiet))
+        return
+    write(rendered(results, output_format, quiet=quiet, together=together), output_file)
 
 
 def write_patch(patch: bytes, file: str | None) -> None:
     """A patch of source that nobody has run with it."""
     if patch:
-        sys.stderr.write("note: not run with this patch; twinrun fix proves one\n")
+        say("note: not run with this patch; twinrun fix proves one")
     else:
-        sys.stderr.write("hint: nothing was found that can be fixed automatically\n")
+        say("hint: nothing was found that can be fixed automatically")
     write(patch, file)
 
 
-def rendered(
-    results: Several, output_format: str, *, quiet: bool = False, colour: bool = False, together: str = ""
-) -> str:
+def rendered(results: Several, output_format: str, *, quiet: bool = False, together: str = "") -> str:
     """One result, or several, in a format. Each format's own file is imported when it is asked for."""
     from twinrun.render import several
 
@@ -71,7 +73,7 @@ def rendered(
 
         return as_junit(results)
     if output_format == "text":
-        return several.as_text(results, together, quiet=quiet, colour=colour)
+        return text_of(several.as_lines(results, together, quiet=quiet))
     from twinrun.render.summary import annotation
 
     verdicts = [annotation(*each) for each in results] if output_format == "github" else []
@@ -90,33 +92,20 @@ def findings_text(findings: Sequence[Finding], output_format: str) -> str:
     return as_github(findings)
 
 
-def show(
-    output_format: str, document: dict[str, Any], lines: Iterable[str], output_file: str | None = None
-) -> None:
+def show(output_format: str, document: dict[str, Any], lines: Lines, output_file: str | None = None) -> None:
     """The answer of a verb that does not compare runs: its document, or its lines."""
-    as_json = output_format == "json"
-    write(json_text(document) if as_json else "".join(f"{line}\n" for line in lines), output_file)
+    write(json_text(document) if output_format == "json" else text_of(lines), output_file)
 
 
 def json_text(document: dict[str, Any]) -> str:
-    return json.dumps(document, indent=1, default=str) + "\n"
+    """In ASCII, and without the one control character that JSON leaves as it is."""
+    return json.dumps(document, indent=1, default=str).replace("\x7f", "\\u007f") + "\n"
 
 
 def write(content: str | bytes, file: str | None = None) -> None:
-    """To a file, or to stdout where there is none. Bytes are written as they are: a patch has the encodings of the files
-    that it is for."""
+    """To a file, or to stdout where there is none."""
     if file is None:
-        try:
-            sys.stdout.flush()
-            if isinstance(content, str):
-                sys.stdout.write(content)
-            else:
-                sys.stdout.buffer.write(content)
-            sys.stdout.flush()
-        except OSError as problem:
-            if problem.errno == errno.EIO:  # of a terminal that has hung up
-                raise BrokenPipeError from None
-            raise
+        terminal.write(content)
         return
     try:
         Path(file).write_bytes(content.encode() if isinstance(content, str) else content)

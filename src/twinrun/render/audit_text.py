@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from twinrun.render.text import finding_lines, printable
+from twinrun.render.text import finding_lines
 from twinrun.source_audit.audit_result import UNDECIDED, AuditResult
+from twinrun.terminal import Lines, text_of
 
 
 def as_text(result: AuditResult, *, quiet: bool = False) -> str:
-    lines: list[str] = []
+    return text_of(_lines(result, quiet))
+
+
+def _lines(result: AuditResult, quiet: bool) -> Lines:
     if not quiet:
         for finding in result.findings:
-            lines += [*finding_lines(finding), ""]
+            yield from (*map(str, finding_lines(finding)), "")
         for problem in result.problems:
-            lines.append(f"not judged: {printable(str(problem))}")
+            yield f"not judged: {problem}"
         notes = [note for note in result.notes if result.verdict != UNDECIDED or note != result.reason]
-        lines += [f"note: {printable(note)}" for note in notes]
+        yield from (f"note: {note}" for note in notes)
         for finding, reason in result.silenced:
-            lines.append(f"silenced: {finding.code} at {printable(finding.place or '')}: {printable(reason)}")
-    lines.append(_headline(result))
-    return "\n".join(lines) + "\n"
+            yield f"silenced: {finding.code} at {finding.place or ''}: {reason}"
+    yield _headline(result)
 
 
 def _headline(result: AuditResult) -> str:
     if result.verdict == UNDECIDED:
-        return f"undecided: {printable(result.reason or '')}"
+        return f"undecided: {result.reason or ''}"
     count = len(result.findings)
     found = "no findings" if not count else f"{count} finding{'s' if count > 1 else ''}"
     read = len(result.files)

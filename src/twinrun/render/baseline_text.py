@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from twinrun.baselines.outcome import BaselineResult
-from twinrun.render.text import as_text, compared, headline, inline, printable, within
+from twinrun.render import text
+from twinrun.render.text import compared, within
 from twinrun.result import REPEATS
+from twinrun.terminal import Lines
 
 _DONE = {
     "recorded": "recorded",
@@ -15,17 +17,15 @@ _DONE = {
 }
 
 
-def baseline_as_text(result: BaselineResult, *, quiet: bool = False, colour: bool = False) -> str:
+def as_lines(result: BaselineResult, *, quiet: bool = False) -> Lines:
     about = result.baseline
     if about.action != "checked":
-        return printable(
-            f"{_DONE[about.action]}: {about.name} for {about.key} in {about.store}/{about.file}\n"
-        )
-    text = as_text(result, quiet=quiet, colour=colour)
-    if result.verdict == REPEATS:
-        equal = f": {compared(result)}, equal to the baseline {within(result)}"
-        text = text.replace(headline(result), equal, 1)
-    return text if quiet else text + "".join(f"{inline(line)}\n" for line in _added(result))
+        yield f"{_DONE[about.action]}: {about.name} for {about.key} in {about.store}/{about.file}"
+        return
+    equal = f": {compared(result)}, equal to the baseline {within(result)}"
+    yield from text.as_lines(result, quiet=quiet, title=equal if result.verdict == REPEATS else None)
+    if not quiet:
+        yield from _added(result)
 
 
 def _added(result: BaselineResult) -> Iterator[str]:

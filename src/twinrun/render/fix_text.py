@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from twinrun.render.text import finding_lines, inline
+from twinrun.render.text import finding_lines
 from twinrun.result import DIVERGES, REPEATS
+from twinrun.terminal import Lines, text_of
 
 if TYPE_CHECKING:
     from twinrun.fix.outcome import FixResult, Proof
 
 
 def proved(result: FixResult, *, quiet: bool = False) -> str:
-    lines = [_headline(result)] if quiet else [*_lines(result)]
-    return "".join(f"{line}\n" for line in lines)
+    return text_of([_headline(result)] if quiet else _lines(result))
 
 
-def _lines(result: FixResult) -> Iterator[str]:
+def _lines(result: FixResult) -> Lines:
     for change in result.changes:
-        yield f"{change.code} {inline(change.file)}:{change.line}: {inline(change.note)}"
+        yield f"{change.code} {change.file}:{change.line}: {change.note}"
         if not change.safe:
             yield "  this changes more than randomness and order: read it before you keep it"
     for change in result.not_needed:
-        yield f"not needed: {change.code} {inline(change.file)}:{change.line}: {inline(change.note)}"
+        yield f"not needed: {change.code} {change.file}:{change.line}: {change.note}"
     if result.arguments:
-        yield f"run it with {inline(' '.join(result.arguments))}"
+        yield f"run it with {' '.join(result.arguments)}"
     yield _headline(result)
     if result.written:
         yield "the patch was applied to the files"
@@ -33,7 +32,7 @@ def _lines(result: FixResult) -> Iterator[str]:
         yield "what is left:"
     for finding in result.left:
         yield from (f"  {line}" for line in finding_lines(finding))
-    yield from (f"note: {inline(note)}" for note in result.notes)
+    yield from (f"note: {note}" for note in result.notes)
 
 
 def _headline(result: FixResult) -> str:
@@ -44,11 +43,11 @@ def _headline(result: FixResult) -> str:
         return "the program diverges, and nothing was found that an edit of its source can fix"
     if result.verdict == DIVERGES:
         return f"{made}, the program still diverges"
-    return f"{made}, the program could not be judged: {inline(result.reason or 'unknown reason')}"
+    return f"{made}, the program could not be judged: {result.reason or 'unknown reason'}"
 
 
 def _made(result: FixResult) -> str:
-    arguments = f"{inline(' '.join(result.arguments))}" if result.arguments else ""
+    arguments = " ".join(result.arguments)
     if result.changes:
         return f"with this patch and {arguments}" if arguments else "with this patch"
     return f"with {arguments} and no change of the source" if arguments else "without any change"

@@ -8,7 +8,6 @@ from typing import Any
 from twinrun import __version__
 from twinrun.recording.frame import EVIDENCE, PHASES
 from twinrun.render.chart import growth_chart
-from twinrun.render.excerpt import excerpt
 from twinrun.render.templates import render
 from twinrun.render.text import appeared, headline
 from twinrun.result import CheckResult
@@ -41,7 +40,6 @@ def as_html(result: CheckResult) -> str:
         appeared=appeared(first) if first and first.span > 1 else "",
         chart=growth_chart(result.growth),
         growth=[row for row in result.growth if row.max_abs is not None],
-        excerpt=excerpt,
         controls=_controls(result.controls),
         environment=result.environment,
         version=__version__,

@@ -66,6 +66,5 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
 def _artifact(file: str) -> dict[str, str]:
     """A relative path is relative to the root of the repository; an absolute one is a file address."""
     path = PurePosixPath(PurePath(file).as_posix())
-    if path.is_absolute():
-        return {"uri": "file://" + quote(str(path))}
-    return {"uri": quote(str(path)), "uriBaseId": "%SRCROOT%"}
+    quoted = quote(str(path), errors="backslashreplace")
+    return {"uri": f"file://{quoted}"} if path.is_absolute() else {"uri": quoted, "uriBaseId": "%SRCROOT%"}

@@ -7,10 +7,10 @@ from typing import Any
 
 from twinrun.baselines.outcome import BaselineResult
 from twinrun.errors import BadResult, UsageError
-from twinrun.render import text
-from twinrun.render.baseline_text import baseline_as_text
+from twinrun.render import baseline_text, text
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
 from twinrun.result import SCHEMA as ONE
+from twinrun.terminal import Lines
 
 # The schemas of several, and under which field each has the name of a program.
 CHECKS, BASELINES = "twinrun/check-all/1", "twinrun/baseline-all/1"
@@ -27,17 +27,15 @@ def as_document(results: Several, schema: str) -> dict[str, Any]:
     return {"schema": schema, "verdict": verdict, "programs": programs}
 
 
-def as_text(results: Several, schema: str, **how: bool) -> str:
-    texts = [_text(result, **how) for _, result in results]
-    if _alone(results, schema):
-        return texts[0]
-    return "\n".join(f"== {name}\n{each}" for (name, _), each in zip(results, texts, strict=True))
-
-
-def _text(result: CheckResult, **how: bool) -> str:
-    if isinstance(result, BaselineResult):
-        return baseline_as_text(result, **how)
-    return text.as_text(result, **how)
+def as_lines(results: Several, schema: str, *, quiet: bool = False) -> Lines:
+    for number, (name, result) in enumerate(results):
+        if not _alone(results, schema):
+            yield from ([""] if number else [])
+            yield f"== {name}"
+        if isinstance(result, BaselineResult):
+            yield from baseline_text.as_lines(result, quiet=quiet)
+        else:
+            yield from text.as_lines(result, quiet=quiet)
 
 
 def _alone(results: Several, schema: str) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from twinrun.render.github import escaped, escaped_property
-from twinrun.render.text import as_text, headline, printable
+from twinrun.render.text import as_text, headline
 from twinrun.result import DIVERGES, REPEATS, CheckResult
+from twinrun.terminal import inline
 
 _MARKS = {"repeats": "✅", "diverges": "❌", "undecided": "⚠️"}
 
@@ -32,7 +33,7 @@ def as_markdown(results: Sequence[tuple[str, CheckResult]]) -> str:
         lines.append("| " + " | ".join(_cell(each) for each in cells) + " |")
     for name, result in results:
         if result.verdict != REPEATS:
-            text = printable(as_text(result, colour=False)).replace("```", "'''")
+            text = as_text(result).replace("```", "'''")
             title = _cell(name or result.program)
             lines += ["", f"<details><summary>{title}</summary>", ""]
             lines += ["```text", text.rstrip(), "```", "</details>"]
@@ -53,5 +54,4 @@ def write_summary(results: Sequence[tuple[str, CheckResult]]) -> None:
 
 def _cell(text: str) -> str:
     """Names come from programs: nothing in them may end the cell or start a tag."""
-    escaped = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
-    return escaped.replace("\n", " ").replace("`", "'")
+    return inline(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("`", "'")

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twinrun.render.text import inline, printable
+from twinrun.terminal import inline, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment

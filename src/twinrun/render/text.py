@@ -2,58 +2,39 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twinrun.findings.finding import Finding
 from twinrun.result import DIVERGES, REPEATS, CheckResult
+from twinrun.terminal import Line, Lines, text_of
 
 if TYPE_CHECKING:
     from twinrun.comparison.frames import Difference
     from twinrun.launch.run import RunResult
 
-_COLOURS = {"repeats": "32", "diverges": "31", "undecided": "33", "bold": "1", "dim": "2"}
 _SHOWN_CHILDREN = 8
-Paint = Callable[[str, str], str]
 
 
-def as_text(result: CheckResult, *, quiet: bool = False, colour: bool = True) -> str:
-    paint = _painter(colour)
-    lines = [paint(result.verdict, result.verdict) + headline(result)]
+def as_text(result: CheckResult, *, quiet: bool = False) -> str:
+    return text_of(as_lines(result, quiet=quiet))
+
+
+def as_lines(result: CheckResult, *, quiet: bool = False, title: str | None = None) -> Lines:
+    """The verdict with its title, which is the headline unless another is given, and what is known beyond it."""
+    yield Line(result.verdict, result.verdict, headline(result) if title is None else title)
     if not quiet:
-        lines += list(_body(result, paint))
-    return "\n".join(lines) + "\n"
-
-
-def printable(text: str) -> str:
-    """Names come from programs and recordings: control characters are shown, never sent to the terminal."""
-    return "".join(char if char.isprintable() or char in "\n\t" else _visible(char) for char in text)
-
-
-def inline(text: str) -> str:
-    """The same inside a line of ours: a name cannot begin a line of its own."""
-    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def _visible(char: str) -> str:
-    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
-
-
-def _painter(colour: bool) -> Paint:
-    on = colour and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    return lambda text, style: f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if on else text
+        yield from _body(result)
 
 
 def headline(result: CheckResult) -> str:
     difference = result.first_difference
     if result.verdict == DIVERGES and difference is not None and not result.reason:
-        where = f" in {inline(difference.process)}," if difference.process else ""
-        return f"{where} at step {difference.step}, phase {difference.phase}: {inline(_where(difference))}"
+        where = f" in {difference.process}," if difference.process else ""
+        return f"{where} at step {difference.step}, phase {difference.phase}: {_where(difference)}"
     if result.reason:
-        return f": {inline(result.reason)}"
+        return f": {result.reason}"
     delivered = result.delivered.summary() if result.delivered is not None else ""
     if result.contract == "output":
         return f": {result.runs} runs, {delivered}"
@@ -81,31 +62,31 @@ def _where(difference: Difference) -> str:
     return f"{difference.tensor} differs, everything before was equal"
 
 
-def _body(result: CheckResult, paint: Paint) -> Iterator[str]:
+def _body(result: CheckResult) -> Lines:
     bits = result.first_bit_difference
     difference = result.first_difference or (bits if result.verdict != REPEATS else None)
     if difference is not None:
         yield from _measured(difference)
     if result.verdict == REPEATS and bits is not None:
-        yield f"  the bits differ from step {bits.step} on ({bits.phase}: {inline(bits.tensor)})"
+        yield f"  the bits differ from step {bits.step} on ({bits.phase}: {bits.tensor})"
     yield from _growth(result)
     for child in result.children[:_SHOWN_CHILDREN]:
-        yield f"  {inline(child.name)}: {child.verdict}" + (f", {child.steps} steps" if child.steps else "")
+        yield f"  {child.name}: {child.verdict}" + (f", {child.steps} steps" if child.steps else "")
     if len(result.children) > _SHOWN_CHILDREN:
         yield f"  and {len(result.children) - _SHOWN_CHILDREN} more child processes"
     yield from _delivered(result)
     for finding in result.findings:
         yield ""
-        yield from finding_lines(finding, paint)
+        yield from finding_lines(finding)
     for experiment in result.experiments:
-        yield f"  tried: {inline(experiment.what)}: {inline(experiment.outcome)}"
+        yield f"  tried: {experiment.what}: {experiment.outcome}"
     for note in result.notes:
-        yield f"  note: {inline(note)}"
+        yield f"  note: {note}"
     if result.varied:
-        yield f"  varied between the twins: {inline(', '.join(result.varied))}"
+        yield f"  varied between the twins: {', '.join(result.varied)}"
     yield from _output_tail(result.output_tail)
     if result.recordings:
-        yield paint(f"  recordings: {inline(str(Path(result.recordings[0]).parent))}", "dim")
+        yield Line(f"  recordings: {Path(result.recordings[0]).parent}", "dim")
 
 
 def appeared(difference: Difference) -> str:
@@ -126,10 +107,10 @@ def _measured(difference: Difference) -> Iterator[str]:
         parts.append(f"max abs difference {difference.max_abs:.3g}")
     yield "  " + ", ".join(parts)
     if difference.first_index is not None and difference.first_values is not None:
-        one, other = map(inline, difference.first_values)
+        one, other = difference.first_values
         yield f"  first at {list(difference.first_index)}: {one} against {other}"
     if difference.note:
-        yield f"  {inline(difference.note)}"
+        yield f"  {difference.note}"
     if difference.others:
         yield f"  {difference.others} more {'tensor differs' if difference.others == 1 else 'tensors differ'} at this step"
 
@@ -147,46 +128,40 @@ def _delivered(result: CheckResult) -> Iterator[str]:
         return
     found = result.delivered
     for one in found.differences[1:6]:
-        yield f"  {inline(one.place)} differs: {inline(one.a)!r} against {inline(one.b)!r}"
+        yield f"  {one.place} differs: {one.a!r} against {one.b!r}"
     if len(found.differences) > 6:
         yield f"  and {len(found.differences) - 6} more places of the output"
     if found.reordered:
         yield "  standard output: lines of several threads or processes in another order"
     if found.only_shows:
-        yield f"  differs only in what shows the time or a made-up name: {inline(_some(found.only_shows))}"
+        yield f"  differs only in what shows the time or a made-up name: {_some(found.only_shows)}"
     if found.ignored:
-        yield f"  differs and is ignored: {inline(_some(found.ignored))}"
+        yield f"  differs and is ignored: {_some(found.ignored)}"
 
 
 def _some(places: tuple[str, ...]) -> str:
     return "; ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
 
 
-def finding_lines(finding: Finding, paint: Paint = lambda text, _: text) -> Iterator[str]:
+def finding_lines(finding: Finding) -> Lines:
     kind = "error" if finding.confirmed else "likely"
-    yield f"{paint(f'{kind}[{inline(finding.code)}]', 'diverges')}: {inline(finding.message)}"
+    yield Line(f"{kind}[{finding.code}]", "diverges", f": {finding.message}")
     if finding.place:
-        yield f"  --> {inline(finding.place)}{_source(finding)}"
+        blamed = next((line.text.strip() for line in finding.source if line.number == finding.line), "")
+        yield f"  --> {finding.place}   {blamed}".rstrip()
     for line in finding.evidence:
-        yield f"  = {inline(line)}"
+        yield f"  = {line}"
     if finding.fix:
-        first, *rest = printable(finding.fix).splitlines()
+        first, *rest = finding.fix.expandtabs().splitlines()
         yield f"  fix: {first}"
         yield from (f"       {line}" for line in rest)
-    yield f"  see: twinrun explain {inline(finding.code)}"
-
-
-def _source(finding: Finding) -> str:
-    from twinrun.render.excerpt import excerpt
-
-    blamed = [line.text.strip() for line in excerpt(finding.file, finding.line) if line.blamed]
-    return f"   {inline(blamed[0])}" if blamed and blamed[0] else ""
+    yield f"  see: twinrun explain {finding.code}"
 
 
 def _output_tail(tail: str | None) -> Iterator[str]:
     if tail:
         yield "  last lines of output:"
-        yield from (f"    {inline(line)}" for line in tail.splitlines())
+        yield from (f"    {line}" for line in tail.expandtabs().splitlines())
 
 
 def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
@@ -195,7 +170,7 @@ def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
         return
     yield f"recorded {result.steps} steps{_and_children(result.children)} in {result.seconds:.1f} s"
     if result.reason:
-        yield f"  {inline(result.reason)}"
-    yield from (f"  note: {inline(note)}" for note in result.facts.notes)
+        yield f"  {result.reason}"
+    yield from (f"  note: {note}" for note in result.facts.notes)
     yield from _output_tail(result.output_tail)
     yield f"recording: {result.recording}"

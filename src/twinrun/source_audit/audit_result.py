@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from twinrun import untrusted
 from twinrun.findings.finding import Finding
 from twinrun.findings.silence import Sifted, sift
 from twinrun.protocol.facts import DatasetsAudit
+from twinrun.quote import quoted
 from twinrun.source_audit.audit import SourceAudit
 from twinrun.source_audit.origin_findings import by_place
 from twinrun.source_audit.program_files import Problem, decode, shown_path
@@ -69,7 +71,7 @@ def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | No
     silenced = {_place(each): (each, reason) for each, reason in (*sifted.silenced, *source.silenced)}
     return AuditResult(
         program,
-        tuple(sorted(found.values(), key=by_place)),
+        quoted(sorted(found.values(), key=by_place)),
         source.files_read,
         source.problems,
         tuple(silenced.values()),
@@ -114,8 +116,8 @@ def _as_shown(finding: Finding) -> Finding:
 
 def _text(file: str) -> str | None:
     try:
-        return decode(Path(file).read_bytes())
-    except OSError:
+        return decode(untrusted.read_bytes(Path(file)))
+    except (OSError, ValueError):
         return None
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from twinrun import untrusted
 from twinrun.knowledge.functions import Kind, methods_of, root
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -217,9 +218,11 @@ class Sources:
         shown = shown_path(path)
         try:
             patched = self.patched.get(str(path.resolve()))
-            source = path.read_bytes() if patched is None else patched.encode()
-        except OSError as error:
-            self.problems.append(Problem(shown, f"cannot be read: {error.strerror or error}"))
+            source = untrusted.read_bytes(path) if patched is None else patched.encode()
+        except (OSError, ValueError) as error:
+            self.problems.append(
+                Problem(shown, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+            )
             return None
         try:
             with warnings.catch_warnings():

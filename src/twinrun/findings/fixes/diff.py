@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterable, Mapping
 from difflib import unified_diff
 from pathlib import Path
+
+from twinrun import git
 
 
 def as_patch(changed: Mapping[str, tuple[bytes, bytes]]) -> bytes:
@@ -31,13 +32,8 @@ def patch_root(files: Iterable[str]) -> Path:
 
 def git_top(folder: Path) -> Path | None:
     """The top folder of the git tree that holds this folder."""
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "--show-toplevel"], cwd=folder, capture_output=True, check=False
-        )
-    except OSError:  # no git
-        return None
-    return Path(os.fsdecode(done.stdout).rstrip("\n")) if done.returncode == 0 else None
+    top = git.ask(folder, "rev-parse", "--show-toplevel")
+    return Path(top.rstrip("\n")) if top else None
 
 
 def file_diff(path: str, before: str, after: str) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from twinrun import untrusted
+
 _INSTALLED = {"site-packages", "dist-packages"}
 
 
@@ -37,7 +39,7 @@ def read_own(path: str | os.PathLike[str]) -> SourceFile | None:
     if not name.endswith(".py") or is_installed(name):
         return None
     try:
-        file = SourceFile(name, Path(name).read_bytes())
+        file = SourceFile(name, untrusted.read_bytes(Path(name)))
         return file if file.text is not None else None
     except (OSError, ValueError, SyntaxError):
         return None
