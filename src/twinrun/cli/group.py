@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from importlib import import_module
+from io import StringIO
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from twinrun import __version__
 from twinrun.cli import COULD_NOT_JUDGE, VERBS, page
 from twinrun.errors import TwinrunError
 from twinrun.interrupt import Interrupted, pending
+from twinrun.masking import mask
 
 
 class Verbs(click.Group):
@@ -35,7 +37,7 @@ class Verbs(click.Group):
         except TwinrunError as error:
             from twinrun.render.text import printable
 
-            click.echo(f"error: {printable(str(error))}", err=True)
+            click.echo(f"error: {printable(mask(str(error)))}", err=True)
             ctx.exit(COULD_NOT_JUDGE)
         except KeyboardInterrupt as stop:
             with contextlib.suppress(OSError):  # of a terminal that is gone
@@ -61,6 +63,8 @@ def run() -> int:
             raise abort.__cause__ from None
         return Interrupted.of(abort.__cause__).exit_code
     except click.ClickException as refusal:
-        refusal.show()
+        text = StringIO()
+        refusal.show(file=text)
+        click.echo(mask(text.getvalue()), err=True, nl=False)
         return COULD_NOT_JUDGE
     return code if isinstance(code, int) else 0

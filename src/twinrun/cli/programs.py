@@ -12,6 +12,7 @@ import click
 from twinrun.cli.options import WHICH_PROGRAM, project_table
 from twinrun.errors import UsageError
 from twinrun.interrupt import Interrupted
+from twinrun.masking import mask_arguments
 from twinrun.settings import OPTIONS
 
 # What a program's table may set, besides what to run.
@@ -31,7 +32,7 @@ class Named:
 
     @property
     def words(self) -> str:
-        return " ".join((*(("-m", self.module) if self.module else ()), *self.program))
+        return " ".join((*(("-m", self.module) if self.module else ()), *mask_arguments(self.program)))
 
     def given(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """A verb's parameters with this program's own in place of those that it sets."""

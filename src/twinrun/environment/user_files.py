@@ -14,7 +14,7 @@ from typing import Any
 import xxhash
 
 from twinrun.environment.environment import UNREAD
-from twinrun.environment.secrets import strip_url
+from twinrun.masking import strip_url
 
 # Untracked files are left out: those that matter were imported, and have a digest of their own.
 _STATUS = "git --no-optional-locks status --porcelain=v2 --branch --untracked-files=no"

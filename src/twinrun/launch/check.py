@@ -18,6 +18,7 @@ from twinrun.launch.second_looks import carried_over, one_after_the_other, stres
 from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Evidence, Facts, Trace
 from twinrun.protocol.evidence import Code, side_by_side
+from twinrun.recording.output import mask_output
 from twinrun.result import CheckResult
 
 RESULT = "result.json"  # in the folder of the check
@@ -62,16 +63,20 @@ def observe_check(options: CheckOptions, screen: Screen) -> Observed:
     if keep is not None:
         must_be_free(keep, "--keep-files")
     folder = new_folder("check", options.folder)
-    with ViewStore(folder) as store:
-        first = Round(options, folder, screen, store)
-        try:
-            last, observed = _observe(first)
-        except KeyboardInterrupt as stop:
-            why = Interrupted.of(stop)
-            raise why.leaving(("", save(first.interrupted(why), folder))) from None
-        observed = observed if keep is None else _kept(last, observed, keep)
-    save(observed.result, folder)
-    return observed
+    secrets = options.program.secrets
+    try:
+        with ViewStore(folder) as store:
+            first = Round(options, folder, screen, store)
+            try:
+                last, observed = _observe(first)
+            except KeyboardInterrupt as stop:
+                why = Interrupted.of(stop)
+                left = save(first.interrupted(why).without(secrets), folder)
+                raise why.leaving(("", left)) from None
+            observed = observed if keep is None else _kept(last, observed, keep)
+    finally:
+        mask_output(folder, secrets)
+    return replace(observed, result=save(observed.result.without(secrets), folder))
 
 
 def save(result: CheckResult, folder: Path) -> CheckResult:

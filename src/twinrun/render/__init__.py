@@ -50,7 +50,17 @@ def write_patch(patch: bytes, file: str | None) -> None:
         sys.stderr.write("note: not run with this patch; twinrun fix proves one\n")
     else:
         sys.stderr.write("hint: nothing was found that can be fixed automatically\n")
+    note_secrets(patch)
     write(patch, file)
+
+
+def note_secrets(patch: bytes) -> None:
+    """A patch quotes the source as it is, or it could not be applied: it cannot be masked."""
+    from twinrun.masking import mask
+
+    text = patch.decode("utf-8", "replace")
+    if mask(text) != text:
+        sys.stderr.write("note: the patch quotes lines of the source that may hold a credential\n")
 
 
 def rendered(

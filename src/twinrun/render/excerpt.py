@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from twinrun.environment.secrets import mask
+from twinrun.masking import mask
 
 _AROUND = 2
 _LARGEST = 4 << 20
