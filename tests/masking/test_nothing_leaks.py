@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from planted import DOUBTFUL, GIVEN, KINDS, NEEDLES, SHAPED, VARIABLES
 
-from support import Answer, twinrun, write
+from support import Answer, start, twinrun, write
 
 NAMES = [text for text in SHAPED.values() if not set("/@:") & set(text)]
 # The program knows all secrets, and has none in its source.
@@ -299,3 +300,33 @@ def test_the_program_itself_gets_its_arguments_as_they_are(tmp_path: Path) -> No
     )
     assert answer.code == 0, answer.out
     assert "hunter2" not in answer.out
+
+
+def test_nor_is_one_left_by_a_check_that_was_interrupted(tmp_path: Path) -> None:
+    text = """
+    import sys, time, twinrun
+    twinrun.probe("value", 1.0)
+    print("started with", sys.argv, flush=True)
+    time.sleep(600)
+    """
+    secrets = [KINDS["npm"], "hunter2hunter2"]
+    words = [
+        "check",
+        "--dir",
+        tmp_path / "state",
+        write(tmp_path, text),
+        secrets[0],
+        "--password",
+        secrets[1],
+    ]
+    process = start(*words, cwd=tmp_path)
+    output = [tmp_path / "state" / name / "stdout.txt" for name in ("A", "B")]
+    deadline = time.monotonic() + 120
+    while not all(path.is_file() and "started with" in path.read_text() for path in output):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert [path.read_text().count("[masked]") for path in output] == [2, 2]
+    left = {path: path.read_bytes() for path in (tmp_path / "state").rglob("*") if path.is_file()}
+    assert [path for path, data in left.items() for secret in secrets if secret.encode() in data] == []
