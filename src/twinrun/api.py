@@ -29,13 +29,14 @@ def check(
     timeout: float | str | None = None,
     diagnose: bool = True,
     budget: float | None = None,
+    show_arguments: bool = False,
 ) -> CheckResult:
     """Run a program in twin processes and compare every step. `program` is a path, a module name (with `module=True`),
     or a function of an importable module that takes no arguments."""
     target = _callable(program) if callable(program) else Program(str(program), arguments, module)
     options = check_options(
         target, runs=runs, steps=steps, contract=contract, pin=pin, vary=vary, freeze=freeze, stress=stress,
-        sequential=sequential, timeout=timeout,
+        sequential=sequential, timeout=timeout, show_arguments=show_arguments,
     )  # fmt: skip
     if not diagnose:
         from twinrun.launch.check import run_check

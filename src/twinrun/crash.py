@@ -14,4 +14,6 @@ FAULT = (
 
 def internal_error() -> str:
     """The exception that is being handled, and the line that says that it is ours."""
-    return f"{traceback.format_exc()}{FAULT}"
+    from twinrun.masking import mask
+
+    return f"{mask(traceback.format_exc())}{FAULT}"

@@ -106,7 +106,8 @@ def _run_twins(item: pytest.Item, options: Mapping[str, Any]) -> CheckResult:
     with tempfile.TemporaryDirectory() as folder:
         skipped = Path(folder) / "skipped"
         with _environment_of_a_twin(str(skipped)), _our_own_faults(config):
-            result = check("pytest", *arguments, f"{item.path}::{inside}", module=True, **options)
+            how = {"show_arguments": True, **options}  # they are all ours
+            result = check("pytest", *arguments, f"{item.path}::{inside}", module=True, **how)
         if result.reason_kind == "no-step" and skipped.is_file():
             pytest.skip(skipped.read_text(encoding="utf-8").removeprefix("Skipped: "))
     return result

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from twinrun import untrusted
-from twinrun.environment.secrets import mask
 from twinrun.findings.finding import Finding, SourceLine
+from twinrun.masking import mask
 
 _AROUND = 2
 _LARGEST = 4 << 20

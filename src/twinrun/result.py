@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +21,7 @@ from twinrun.comparison.verdict import (
 )
 from twinrun.errors import BadResult
 from twinrun.findings.finding import Finding
+from twinrun.masking import Masked
 from twinrun.protocol.spec import Tracing
 from twinrun.protocol.suspect import Suspect
 
@@ -46,6 +47,7 @@ class Stream(Struct, frozen=True):
 class Experiment(Struct, frozen=True):
     """What the diagnosis tried, what the twins did then, and the command that does it again."""
 
+    AS_IS: ClassVar[tuple[str, ...]] = ("command",)  # its arguments are masked one by one
     what: str
     outcome: str
     verdict: Verdict
@@ -60,6 +62,7 @@ class Experiment(Struct, frozen=True):
 class Diagnosis(Struct, frozen=True):
     """What a diagnosis that ran out of time needs to go on, beside its experiments."""
 
+    AS_IS: ClassVar[tuple[str, ...]] = ("command",)
     complete: bool
     command: str  # the check itself, as a user would type it
     suspects: tuple[Suspect, ...] = ()
@@ -119,9 +122,10 @@ class ChildResult(Struct, frozen=True):
     reason: str | None = None
 
 
-class Judged(Struct, frozen=True):
+class Judged(Masked, Struct, frozen=True):
     """What every verb that judges a program answers."""
 
+    AS_IS: ClassVar[tuple[str, ...]] = ("verdict", "reason_kind")
     program: str
     verdict: Verdict
     reason: str | None = None
@@ -150,6 +154,7 @@ class Judged(Struct, frozen=True):
 
 
 class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
+    AS_IS: ClassVar[tuple[str, ...]] = (*Judged.AS_IS, "recordings", "contract")
     contract: str = "bitwise"
     runs: int = 2
     steps_compared: int = 0

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from twinrun.errors import UsageError
@@ -104,6 +104,9 @@ OPTIONS: dict[str, Option] = {
         "texts",
         metavar="'REGEX # REASON'",
     ),
+    "show_arguments": Option(
+        "Write the program's arguments down as they are, but for what is surely a credential.", "switch"
+    ),
     "no_progress": Option("No live line.", "switch"),
     "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
     "output_format": Option("How the result is written.", "choice", "text"),
@@ -163,7 +166,7 @@ def check_options(program: Program, **given: Any) -> CheckOptions:
     )
     plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files")
     return CheckOptions(
-        program,
+        replace(program, show_arguments=value["show_arguments"]),
         contract=parse_contract(value["contract"]),
         ignored_output=tuple(map(Ignored.parse, value["ignore_output"])),
         interventions=interventions,

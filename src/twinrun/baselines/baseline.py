@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -25,6 +25,7 @@ _LONG = ("children", "environment", "facts", "layouts", "recording", "rows", "sa
 class Baseline(KeptRun):
     """What a program of this name gave in this environment."""
 
+    AS_IS: ClassVar[tuple[str, ...]] = (*KeptRun.AS_IS, "name", "contract", "schema")
     name: str
     contract: str
     recorded: str

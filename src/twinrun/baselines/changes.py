@@ -18,6 +18,7 @@ from twinrun.environment.difference import NOTHING, Difference, differences
 from twinrun.environment.environment import Environment
 from twinrun.findings import catalogue
 from twinrun.findings.finding import Finding
+from twinrun.masking import MASK
 from twinrun.result import DIVERGES, REPEATS
 
 MOST_COMMITS = 20
@@ -41,6 +42,8 @@ def explained(
         notes.append(
             "nothing that Twinrun reads changed since the baseline: neither code nor data nor packages"
         )
+    if any(MASK in word for word in (*baseline.arguments, *run.arguments)):
+        notes.append("arguments that are masked are not known, and were not compared")
     command = f"twinrun baseline accept {run.program} --name {baseline.name} --reason '…'"
     details = msgspec.structs.replace(
         result.baseline, differences=changed, commits=tuple(commits), commands=(command,)
@@ -57,10 +60,17 @@ def _other_command(baseline: Baseline, run: KeptRun) -> Iterator[Finding]:
     """The baseline was recorded with other arguments, steps or pins than this run."""
     for what in ("arguments", "steps", "pin"):
         then, now = (getattr(side, what) for side in (baseline, run))
+        if what == "arguments":
+            then, now = map(list, (then, now) if _known_to_differ(then, now) else ((), ()))
         if then != now:
-            then, now = ((list(each) if what == "arguments" else each) for each in (then, now))
             message = f"the baseline was recorded with {what} {then}, this run has {now}"
             yield catalogue.finding("TW506", message, evidence=[f"{what}: {then} against {now}"])
+
+
+def _known_to_differ(then: tuple[str, ...], now: tuple[str, ...]) -> bool:
+    """What is masked on one side may be what stands on the other."""
+    pairs = zip(then, now, strict=False)
+    return len(then) != len(now) or any(a != b and MASK not in a + b for a, b in pairs)
 
 
 def _repeats_here(first: KeptRun, second: KeptRun) -> str:

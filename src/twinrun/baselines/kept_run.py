@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from twinrun.environment.environment import Environment
 from twinrun.environment.numeric_fingerprint import array_of, sample_of
 from twinrun.errors import BadRecording
 from twinrun.launch.children import Child, children_of
+from twinrun.masking import Masked
 from twinrun.recording.dump import Key, read_dump
 from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame, Layout
@@ -58,9 +59,10 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptSteps:
+class KeptSteps(Masked):
     """The steps of one process."""
 
+    AS_IS: ClassVar[tuple[str, ...]] = ("rows", "samples")
     frames: int = 0
     last_step: int = 0
     metrics: dict[str, float] = field(default_factory=dict)  # the last value of each loss, metric and probe
@@ -84,6 +86,11 @@ class KeptSteps:
 class KeptRun(KeptSteps):
     """A program with the processes that it started. `stopped`: at the step asked for."""
 
+    AS_IS: ClassVar[tuple[str, ...]] = (
+        *KeptSteps.AS_IS,
+        "arguments",
+        "recording",
+    )  # arguments are masked one by one
     program: str
     arguments: tuple[str, ...] = ()
     steps: int | None = None

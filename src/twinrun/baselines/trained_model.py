@@ -11,7 +11,6 @@ import numpy as np
 from twinrun.baselines.kept_run import KeptRun, from_frames, samples_of
 from twinrun.comparison.contract import parse_contract
 from twinrun.environment.capture import capture
-from twinrun.environment.secrets import mask
 from twinrun.errors import UsageError
 from twinrun.recording.digest import digest_array
 from twinrun.recording.frame import Frame, Layout, pack
@@ -29,7 +28,7 @@ def observe_model(
     frame = Frame(0, 0, layout, pack([digest_array(array) for array in arrays]), values)
     numeric = parse_contract(contract).numeric
     samples = samples_of({("final", name): array for name, array in tensors.items()}) if numeric else ()
-    return from_frames([frame], program=mask(program), environment=capture(base=base), samples=samples)
+    return from_frames([frame], program=program, environment=capture(base=base), samples=samples)
 
 
 def tensors_of(model: Any) -> dict[str, np.ndarray]:

@@ -17,7 +17,6 @@ from twinrun.baselines.outcome import BaselineDetails, BaselineResult
 from twinrun.baselines.store import Store, checked_name, file_of
 from twinrun.environment.difference import BITS, NOTHING
 from twinrun.environment.environment import EnvironmentKey
-from twinrun.environment.secrets import mask
 from twinrun.errors import BadBaseline, UsageError
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason
 
@@ -76,7 +75,7 @@ def accept(store: Store, name: str, reason: str, run: KeptRun, contract: str | N
 
     def change(there: str | None) -> str:
         nonlocal new
-        entry: dict[str, Any] = {"when": new.recorded, "reason": mask(reason.strip())}
+        entry: dict[str, Any] = {"when": new.recorded, "reason": reason.strip()}
         history: tuple[dict[str, Any], ...] = ()
         kept = new.contract
         if there is not None:

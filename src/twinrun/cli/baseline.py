@@ -29,7 +29,18 @@ def running_verb(
 ) -> Decorator:
     """The options of a verb that runs a program, with its own ones among them."""
     return options.all_of(
-        shared("name", "store", *own, "steps", "pin", "timeout", "recording", "quiet", **changes),
+        shared(
+            "name",
+            "store",
+            *own,
+            "steps",
+            "pin",
+            "timeout",
+            "recording",
+            "show_arguments",
+            "quiet",
+            **changes,
+        ),
         options.output_options(formats),
         options.program_arguments,
         click.pass_context,
@@ -170,7 +181,7 @@ def _observer(given: dict[str, Any], contract: str, runs: int = 1) -> Callable[[
     checked_name(given["name"])
     if given["recording"]:
         return lambda: from_recording(Path(given["recording"]))
-    how = {name: given[name] for name in ("steps", "pin", "timeout")}
+    how = {name: given[name] for name in ("steps", "pin", "timeout", "show_arguments")}
     program = options.the_program(given["program"], given["module"])
     asked = replace(check_options(program, contract=contract, **how), runs=runs)
     return lambda: observe(asked, screen(quiet=given["quiet"]))
@@ -183,11 +194,12 @@ def _as_recorded(given: dict[str, Any], known: list[Baseline]) -> dict[str, Any]
     latest = max(known, key=lambda each: each.recorded)
     taken: dict[str, Any] = {name: getattr(latest, name) for name in ("steps", "pin") if given[name] is None}
     if not given["program"] and given["module"] is None and not given["recording"]:
-        from twinrun.environment.secrets import MASK
+        from twinrun.masking import MASK
 
-        if MASK in latest.arguments:
+        if any(MASK in word for word in latest.arguments):
             raise UsageError(
-                "the baseline does not know all its arguments: some were masked", hint="name the program"
+                "the baseline does not know all its arguments: some may be secret, and were not kept",
+                hint="name the program with its arguments, or record it with --show-arguments",
             )
         if latest.program.startswith("-m "):
             taken |= {"module": latest.program[3:], "program": latest.arguments}

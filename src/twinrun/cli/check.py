@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _CHECKED = (
     "runs", "contract", "sequential", "freeze", "stress", "trace_ops", "trace_pipeline",
     "steps", "pin", "vary", "timeout", "detail", "folder", "keep_files",
-    "ignore_output",
+    "ignore_output", "show_arguments",
 )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def _as_before(file: str) -> dict[str, Any]:
     """The program and the options of the check whose result was saved there."""
     import shlex
 
-    from twinrun.environment.secrets import MASK
+    from twinrun.masking import MASK
 
     diagnosis = _saved(file).diagnosis
     if diagnosis is None:
@@ -75,7 +75,7 @@ def _as_before(file: str) -> dict[str, Any]:
         raise BadResult(f"the command of this result is damaged: {problem}", where=file) from None
     if any(MASK in word for word in words):
         hint = "give the program and its arguments again, behind the options"
-        raise UsageError("an argument of the program is secret, and was not saved", hint=hint)
+        raise UsageError("an argument of the program may be secret, and was not saved", hint=hint)
     say(f"resuming: {inline(diagnosis.command)}")
     with check.make_context("check", words) as context:
         return {name: context.params[name] for name in (*_CHECKED, "program", "module")}

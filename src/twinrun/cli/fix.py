@@ -15,7 +15,18 @@ from twinrun.errors import UsageError
 if TYPE_CHECKING:
     from twinrun.findings.fixes import Fix
 
-_CHECKED = ("runs", "contract", "sequential", "stress", "steps", "vary", "timeout", "folder", "ignore_output")
+_CHECKED = (
+    "runs",
+    "contract",
+    "sequential",
+    "stress",
+    "steps",
+    "vary",
+    "timeout",
+    "folder",
+    "ignore_output",
+    "show_arguments",
+)
 _BUDGET = {"help": "Time for the whole search; then what was found so far is printed.", "default": "10m"}
 
 
@@ -34,7 +45,7 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
     from twinrun.findings.fixes.diff import patch_root
     from twinrun.fix.search import Search
     from twinrun.fix.trials import Trials
-    from twinrun.render import json_text, write
+    from twinrun.render import json_text, note_secrets, write
     from twinrun.render.fix_text import proved
     from twinrun.settings import check_options
     from twinrun.terminal import say
@@ -64,7 +75,9 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
     if given["output_format"] == "json":
         write(json_text(result.as_json()), given["output_file"])
     else:
-        write(trials.files.patch(texts), given["output_file"])
+        patch = trials.files.patch(texts)
+        note_secrets(patch)
+        write(patch, given["output_file"])
         if texts and not written and (root := patch_root(texts)) != Path.cwd():
             say(f"apply it in {root}")
         say(proved(result, quiet=given["quiet"]).rstrip("\n"))

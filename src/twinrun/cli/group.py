@@ -13,6 +13,7 @@ from twinrun import __version__
 from twinrun.cli import COULD_NOT_JUDGE, VERBS, page
 from twinrun.errors import TwinrunError
 from twinrun.interrupt import Interrupted, pending
+from twinrun.masking import mask
 from twinrun.terminal import inline, say
 
 _LONGEST = 1000  # line of an error, which may quote a file
@@ -37,7 +38,7 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except TwinrunError as error:
-            say("error: " + "\n".join(_short(inline(line)) for line in error.lines))
+            say("error: " + "\n".join(_short(inline(mask(line))) for line in error.lines))
             ctx.exit(COULD_NOT_JUDGE)
         except KeyboardInterrupt as stop:
             with contextlib.suppress(OSError):  # of a terminal that is gone
@@ -69,6 +70,6 @@ def run() -> int:
     except click.ClickException as refusal:
         message = io.StringIO()
         refusal.show(message)
-        say(message.getvalue().rstrip("\n"))
+        say(mask(message.getvalue().rstrip("\n")))
         return COULD_NOT_JUDGE
     return code if isinstance(code, int) else 0

@@ -10,6 +10,7 @@ from typing import Any
 from twinrun.cli.options import WHICH_PROGRAM, project_table
 from twinrun.errors import UsageError
 from twinrun.interrupt import Interrupted
+from twinrun.masking import mask_arguments
 from twinrun.settings import OPTIONS
 from twinrun.terminal import inline, say
 
@@ -30,7 +31,7 @@ class Named:
 
     @property
     def words(self) -> str:
-        return " ".join((*(("-m", self.module) if self.module else ()), *self.program))
+        return " ".join((*(("-m", self.module) if self.module else ()), *mask_arguments(self.program)))
 
     def given(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """A verb's parameters with this program's own in place of those that it sets."""

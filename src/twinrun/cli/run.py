@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,7 +12,18 @@ from twinrun.settings import pin_request
 
 
 @click.command(cls=RunningVerb)
-@shared("keep_values", "steps", "pin", "vary", "timeout", "detail", "folder", "no_progress", "quiet")
+@shared(
+    "keep_values",
+    "steps",
+    "pin",
+    "vary",
+    "timeout",
+    "detail",
+    "folder",
+    "show_arguments",
+    "no_progress",
+    "quiet",
+)
 @output_options(("text", "json"), to="output_file")
 @program_arguments
 @click.pass_context
@@ -29,7 +41,8 @@ def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **g
 
     interventions = parse_interventions(pin=pin_request(given["pin"]), vary=given["vary"])
     how = {name: given[name] for name in ("keep_values", "steps", "timeout", "detail", "folder")}
-    options = RunOptions(the_program(program, module), interventions=interventions, **how)
+    target = replace(the_program(program, module), show_arguments=given["show_arguments"])
+    options = RunOptions(target, interventions=interventions, **how)
     live = screen(quiet=given["quiet"] or given["no_progress"])
     [(_, result)], _ = left_by(lambda: [("", run_once(options, live))])
     lines = run_lines(result, quiet=given["quiet"])

@@ -6,6 +6,7 @@ import numpy as np
 
 from twinrun.comparison.frames import Distance
 from twinrun.comparison.ulp import is_float, ulp_distance, widened
+from twinrun.masking import mask_tokens
 
 
 def distance(a: np.ndarray, b: np.ndarray) -> Distance:
@@ -72,8 +73,8 @@ def _note(a: np.ndarray, b: np.ndarray, different: np.ndarray) -> str | None:
 
 
 def _show(value: object) -> str:
-    if isinstance(value, bytes):
-        return repr(value[:40])
+    if isinstance(value, bytes):  # masked first: half a token does not look like one
+        return repr(mask_tokens(value.decode("latin-1")).encode("latin-1")[:40])
     if isinstance(value, np.generic) and is_float(value.dtype):
         return repr(float(value))
-    return str(value)[:40]
+    return mask_tokens(str(value))[:40]

@@ -240,4 +240,4 @@ def _concluded(
         experiments=tuple(trial.as_experiment() for trial in lab.trials),
         diagnosis=structs.replace(diagnosis, complete=not lab.untried),
         notes=tuple(notes),
-    )
+    ).without(lab.options.program.secrets)

@@ -17,11 +17,11 @@ from math import inf
 from pathlib import Path
 
 from twinrun.comparison.judge import Judge
-from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotCopy
 from twinrun.interrupt import Interrupted
 from twinrun.launch.check import observe_check
 from twinrun.launch.options import CheckOptions, Screen
+from twinrun.masking import MASK, mask_tokens
 from twinrun.protocol import Evidence, Interventions, Suspect, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import as_options, without
@@ -29,6 +29,7 @@ from twinrun.protocol.spec import Tracing
 from twinrun.recording.frame import PHASES
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Experiment
 
+_PUT_IN = f"put in what is {MASK}; --show-arguments shows all but credentials"
 MARGIN = 20  # steps beyond the first difference that must repeat
 Reach = tuple[float, int]  # step and phase up to which the twins agree
 FOREVER: Reach = (inf, 0)
@@ -273,5 +274,6 @@ def command(options: CheckOptions, *, diagnose: bool = False) -> str:
     if options.steps:
         words += ["--steps", str(options.steps)]
     program = options.program
-    arguments = mask_arguments(program.arguments)
-    return shlex.join([*words, *(["-m"] if program.module else []), program.target, *arguments])
+    words += [*(["-m"] if program.module else []), program.target]
+    line = shlex.join([*map(mask_tokens, words), *program.shown_arguments])
+    return f"{line}  # {_PUT_IN}" if MASK in line else line

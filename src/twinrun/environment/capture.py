@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from twinrun.environment import machine, packages, user_files, variables
 from twinrun.environment.environment import UNREAD, Environment
 from twinrun.environment.key import key_of
-from twinrun.environment.secrets import mask
+from twinrun.masking import masked
 from twinrun.protocol.registry import frameworks
 
 if TYPE_CHECKING:
@@ -48,26 +48,25 @@ def capture(
         "data": lambda: user_files.read_data(data_files, folder),
         "code": lambda: user_files.read_code(folder, git),
     }
-    facts = {name: _guarded(read) for name, read in sections.items()}
+    facts = masked({name: _guarded(read) for name, read in sections.items()})
     return Environment(facts, key_of(facts))
 
 
 def _guarded(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
-        return {mask(str(name)): _clean(value) for name, value in read().items()}
+        facts: dict[str, Any] = _plain(read())
+        return facts
     except Exception as problem:  # capturing must never stop the program it looks at
-        return {"unread": f"{UNREAD}{type(problem).__name__}: {mask(str(problem))}"}
+        return {"unread": f"{UNREAD}{type(problem).__name__}: {problem}"}
 
 
-def _clean(value: Any) -> Any:
-    """Plain JSON without a credential in any text or name, whatever the readers before it did."""
-    if isinstance(value, str):
-        return mask(value)
+def _plain(value: Any) -> Any:
+    """Plain JSON, whatever the readers gave."""
     if isinstance(value, dict):
-        return {mask(str(name)): _clean(inner) for name, inner in value.items()}
+        return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_clean(inner) for inner in value]
-    return value if value is None or isinstance(value, (bool, int, float)) else mask(str(value))
+        return [_plain(inner) for inner in value]
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
 
 
 def _framework(initialise: bool) -> dict[str, Any]:

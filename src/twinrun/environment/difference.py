@@ -9,6 +9,7 @@ from typing import Any
 from twinrun.environment.environment import Environment, is_unread
 from twinrun.findings import catalogue
 from twinrun.findings.finding import Finding
+from twinrun.masking import Masked
 from twinrun.terminal import inline
 
 BITS = "can change bits"
@@ -74,7 +75,7 @@ _OTHERS: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Difference:
+class Difference(Masked):
     """One field that differs: what it can do, its code and the code's name, both sides, and a sentence for a reader."""
 
     field: str
@@ -86,6 +87,7 @@ class Difference:
     name: str = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "name", catalogue.lookup(self.code).name)
 
     def as_finding(self) -> Finding:

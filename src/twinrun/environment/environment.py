@@ -15,6 +15,7 @@ import msgspec
 
 from twinrun import untrusted
 from twinrun.errors import BadRecording, CannotWrite
+from twinrun.masking import Masked
 
 UNREAD = "could not read: "
 T = TypeVar("T")
@@ -50,7 +51,7 @@ class EnvironmentKey(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class Environment:
+class Environment(Masked):
     """What was read about one process. A field that could not be read holds a sentence that begins with
     UNREAD."""
 

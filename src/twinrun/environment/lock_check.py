@@ -9,6 +9,7 @@ from twinrun.environment.difference import GROUPS, METRICS, NOTHING, Difference,
 from twinrun.environment.environment import Environment
 from twinrun.environment.lock import Lock
 from twinrun.environment.variables import THREADS
+from twinrun.masking import masked
 
 
 def mismatches(lock: Lock, environment: Environment, variables: Mapping[str, str]) -> list[Difference]:
@@ -46,7 +47,7 @@ def _python_and_packages(lock: Lock, environment: Environment) -> Iterator[Diffe
 
 def _variables(lock: Lock, variables: Mapping[str, str]) -> Iterator[Difference]:
     for name, value in lock.variables.items():
-        if variables.get(name) != value:
+        if masked(variables.get(name)) != value:
             code = "TW505" if name in THREADS else "TW507" if name == "PYTHONHASHSEED" else "TW504"
             # What is in effect is in the key: a numeric variable that is not set may be the default here.
             group = METRICS if name == "PYTHONHASHSEED" else NOTHING

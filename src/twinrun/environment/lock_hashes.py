@@ -14,7 +14,7 @@ from typing import Any
 
 from twinrun.environment.lock import Lock, word
 from twinrun.environment.packages import normalised
-from twinrun.environment.secrets import mask
+from twinrun.masking import mask
 
 _DRY_RUN = "install --dry-run --ignore-installed --no-deps --quiet --disable-pip-version-check"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from twinrun.environment.environment import UNREAD
-from twinrun.environment.secrets import mask, strip_user_info
+from twinrun.masking import strip_user_info
 
 _AVX512 = "avx512f avx512bw avx512vl avx512dq"
 # From the weakest to the strongest: the key's name of a level, the flags that a CPU of it has, and the values of
@@ -135,10 +135,10 @@ def container() -> str:
     marker = Path("/run/.containerenv")
     if marker.exists():
         named = re.search(r'^image="?([^"\n]+)', marker.read_text(), re.MULTILINE)
-        return mask(strip_user_info(named[1])) if named else "podman, image unknown"
+        return strip_user_info(named[1]) if named else "podman, image unknown"
     for variable in ("SINGULARITY_CONTAINER", "APPTAINER_CONTAINER"):
         if variable in os.environ:
-            return mask(Path(os.environ[variable]).name)
+            return Path(os.environ[variable]).name
     if Path("/.dockerenv").exists():
         return "docker, image unknown"
     if "KUBERNETES_SERVICE_HOST" in os.environ:

@@ -15,7 +15,7 @@ import xxhash
 
 from twinrun import git
 from twinrun.environment.environment import UNREAD
-from twinrun.environment.secrets import strip_url
+from twinrun.masking import strip_url
 
 # Untracked files are left out: those that matter were imported, and have a digest of their own. So is what lies in
 # submodules, whose settings are their own.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from twinrun.environment.secrets import mask
-
 # Variables that can change how numbers are computed.
 NUMERIC = (
     "TF_ENABLE_ONEDNN_OPTS",
@@ -57,5 +55,5 @@ ALLOWED = (*NUMERIC, *THREADS, *PROCESS)
 
 
 def read_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """The allowed variables that are set, each value masked where it looks like a credential."""
-    return {name: mask(environment[name]) for name in ALLOWED if name in environment}
+    """The allowed variables that are set."""
+    return {name: environment[name] for name in ALLOWED if name in environment}

@@ -19,6 +19,7 @@ from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Evidence, Facts, Trace
 from twinrun.protocol.evidence import Code, side_by_side
 from twinrun.quote import quoted
+from twinrun.recording.output import mask_output
 from twinrun.result import CheckResult
 
 RESULT = "result.json"  # in the folder of the check
@@ -63,16 +64,21 @@ def observe_check(options: CheckOptions, screen: Screen) -> Observed:
     if keep is not None:
         must_be_free(keep, "--keep-files")
     folder = new_folder("check", options.folder)
-    with ViewStore(folder) as store:
-        first = Round(options, folder, screen, store)
-        try:
-            last, observed = _observe(first)
-        except KeyboardInterrupt as stop:
-            why = Interrupted.of(stop)
-            raise why.leaving(("", save(first.interrupted(why), folder))) from None
-        observed = observed if keep is None else _kept(last, observed, keep)
-    result = observed.result
-    return replace(observed, result=save(result.replace(findings=quoted(result.findings)), folder))
+    secrets = options.program.secrets
+    try:
+        with ViewStore(folder) as store:
+            first = Round(options, folder, screen, store)
+            try:
+                last, observed = _observe(first)
+            except KeyboardInterrupt as stop:
+                why = Interrupted.of(stop)
+                left = save(first.interrupted(why).without(secrets), folder)
+                raise why.leaving(("", left)) from None
+            observed = observed if keep is None else _kept(last, observed, keep)
+    finally:
+        mask_output(folder, secrets)
+    result = observed.result.replace(findings=quoted(observed.result.findings))
+    return replace(observed, result=save(result.without(secrets), folder))
 
 
 def save(result: CheckResult, folder: Path) -> CheckResult:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from twinrun.errors import TwinrunError
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, run_once
+from twinrun.masking import Masked
 from twinrun.protocol import Pin, PinRequest
 from twinrun.protocol.registry import controls
 from twinrun.recording.reader import Reader
@@ -66,7 +67,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class CostReport:
+class CostReport(Masked):
     program: str
     plain_seconds: float
     steps: int  # that were measured in each run

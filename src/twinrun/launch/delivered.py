@@ -7,6 +7,7 @@ from twinrun.comparison.delivered import STDOUT, Delivery, Mismatch, compare, st
 from twinrun.comparison.shown import Drawn, Run
 from twinrun.launch.reading import read_by_frameworks
 from twinrun.launch.round import Round
+from twinrun.masking import Secrets
 from twinrun.protocol import Event, Freeze, differs, one
 from twinrun.protocol.evidence import Pair, in_library, is_direct, side_by_side
 from twinrun.protocol.registry import frameworks, source
@@ -79,7 +80,7 @@ def _compare(last: Round) -> Delivered:
         output="different" if any(m.where == STDOUT for m in left) else "equal",
         files=files - len({m.where for m in left if m.where != STDOUT}),
         views=last.views.how,
-        differences=tuple(map(_reported, left[:_SHOWN])),
+        differences=tuple(_reported(each, last.options.program.secrets) for each in left[:_SHOWN]),
         only_shows=tuple(m.place for m in shows[:_SHOWN]),
         ignored=tuple(m.place for m in ignored[:_SHOWN]),
         reordered=reordered,
@@ -154,8 +155,10 @@ def _deliveries(last: Round) -> list[Delivery]:
     return found
 
 
-def _reported(found: Mismatch) -> OutputDifference:
-    a, b = found.a[:_LONGEST], found.b[:_LONGEST]
+def _reported(found: Mismatch, secrets: Secrets) -> OutputDifference:
+    a, b = (
+        secrets.mask(text)[:_LONGEST] for text in (found.a, found.b)
+    )  # half a token does not look like one
     if found.heading:
         a, b = f"{found.heading}={a}", f"{found.heading}={b}"
     return OutputDifference(found.place, a, b)

@@ -12,6 +12,7 @@ from twinrun.errors import TwinrunError
 from twinrun.frameworks.examine import Examined
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, RunResult, run_once
+from twinrun.masking import Masked
 from twinrun.protocol import ControlState, Pin, PinRequest
 from twinrun.protocol.registry import frameworks
 from twinrun.twin.patch_table import Row
@@ -25,7 +26,7 @@ class CannotExamine(TwinrunError):
 
 
 class Examination(
-    msgspec.Struct, frozen=True, tag_field="schema", tag="twinrun/doctor/1", rename={"request": "pin"}
+    Masked, msgspec.Struct, frozen=True, tag_field="schema", tag="twinrun/doctor/1", rename={"request": "pin"}
 ):
     subject: str  # which process was read, in words
     controls: dict[str, ControlState]
@@ -85,7 +86,7 @@ def _run(
     program: Program, request: PinRequest | None, folder: str, timeout: float | None = None
 ) -> RunResult:
     interventions = () if request is None else (Pin(request),)
-    result = run_once(RunOptions(program, 1, interventions, timeout, folder=folder))
+    result = run_once(RunOptions(program, 1, interventions, timeout, folder=folder, read_output=True))
     if not result.facts.controls:
         why = result.facts.controls_error or result.reason or "exited abruptly (os._exit or a crash)"
         raise CannotExamine(f"{program} could not be examined: {why}", hint="does it run with plain python?")

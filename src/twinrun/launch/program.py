@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import os
+import re
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from twinrun.errors import ProgramNotFound
+from twinrun.masking import Secrets, mask_arguments
+
+_MOST_SOURCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -18,12 +25,34 @@ class Program:
     python: str = sys.executable
     cwd: str | None = None  # None: the working directory of this process
     launcher: tuple[str, ...] = ()  # words in front of the command
+    show_arguments: bool = False  # in what is written, unless they are surely credentials
 
     def command(self) -> list[str]:
         return [*self.launcher, self.python, *(["-m"] if self.module else []), self.target, *self.arguments]
 
     def __str__(self) -> str:
         return f"-m {self.target}" if self.module else self.target
+
+    @cached_property
+    def shown_arguments(self) -> tuple[str, ...]:
+        """The arguments as they are written down. A word that stands in the program's own source is no secret."""
+        return mask_arguments(self.arguments, show=self.show_arguments, harmless=self._source_words())
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        """What the program was given that must not be written down, wherever it prints it."""
+        return Secrets.of(self.arguments, os.environ, show=self.show_arguments)
+
+    def _source_words(self) -> frozenset[str]:
+        from twinrun.source_audit.program_files import find_script
+
+        script = find_script(self.target, module=self.module)
+        with contextlib.suppress(OSError):
+            if script is not None and script.is_file():
+                with script.open("rb") as file:
+                    text = file.read(_MOST_SOURCE).decode("utf-8", "replace")
+                return frozenset(re.findall(r"[A-Za-z0-9]{4,}", text))
+        return frozenset()
 
     def must_exist(self) -> None:
         """Raise now what python would report later, from inside every twin."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -23,8 +23,10 @@ from twinrun.launch.options import Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing, without_refused
 from twinrun.launch.program import Program
 from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
+from twinrun.masking import Masked
 from twinrun.protocol import Facts, Intervened, Interventions
 from twinrun.recording.frame import Frame
+from twinrun.recording.output import mask_output
 from twinrun.result import Reason, ReasonKind
 
 SCHEMA = "twinrun/run/1"
@@ -42,10 +44,16 @@ class RunOptions(Intervened):
     keep_child_values: bool = False
     folder: str | None = None
     audit_until: float | None = None  # audit its datasets and record no events
+    read_output: bool = False  # what it prints is read and then removed, not kept
 
 
 @dataclass(frozen=True)
-class RunResult:
+class RunResult(Masked):
+    AS_IS: ClassVar[tuple[str, ...]] = (
+        "recording",
+        "facts",
+        "reason_kind",
+    )  # facts are masked in the process that reports them
     program: str
     recording: Path
     steps: int
@@ -80,11 +88,15 @@ def run_once(options: RunOptions, screen: Screen | None = None, on_frame: OnFram
     options.program.must_exist()
     folder = new_folder("run", options.folder)
     screen = screen or Screen()
-    result = _run(options, folder, screen, on_frame)
-    if (again := without_refused(options, result.findings)) is not None:
-        interventions, notes = again
-        result = _run(replace(options, interventions=interventions), folder / "again", screen, on_frame)
-        result.facts.notes[:0] = notes
+    try:
+        result = _run(options, folder, screen, on_frame)
+        if (again := without_refused(options, result.findings)) is not None:
+            interventions, notes = again
+            result = _run(replace(options, interventions=interventions), folder / "again", screen, on_frame)
+            result.facts.notes[:0] = notes
+    finally:
+        if not options.read_output:
+            mask_output(folder, options.program.secrets)
     return result
 
 
@@ -125,7 +137,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
         reason and reason.message, reason and reason.kind,
         round(time.monotonic() - started, 3), facts, tail, refusals(noticed([facts])),
         len(children_of(twin.folder)),
-    )  # fmt: skip
+    ).without(options.program.secrets)  # fmt: skip
     if stopped is not None:
         raise stopped.leaving(("", result))
     return result

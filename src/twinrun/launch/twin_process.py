@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from twinrun.comparison.verdict import Reason, ReasonKind
-from twinrun.environment.secrets import mask_arguments
 from twinrun.errors import CannotWrite
 from twinrun.launch.children import note_survivors
 from twinrun.launch.interventions import Setup
@@ -45,6 +44,7 @@ from twinrun.recording.printed import OUTPUT
 from twinrun.twin.family import entrance
 
 _SPEC = "spec.json"  # in the folder of the recording, for as long as the twin lives
+_TAIL = 16_384  # characters of output that may be shown
 
 
 class Twin:
@@ -54,6 +54,7 @@ class Twin:
         """`settings` are fields of the Spec."""
         self.name = name
         self.folder = folder
+        self._secrets = program.secrets
         self.frames: deque[Frame] = deque()
         self.step = 0
         self.count = 0
@@ -64,7 +65,7 @@ class Twin:
         self._killed = False
         self.channel, theirs = wire.pair()
         spec = Spec(
-            str(folder), theirs.fileno(), str(program), tuple(mask_arguments(program.arguments)),
+            str(folder), theirs.fileno(), str(program), program.shown_arguments, show_arguments=program.show_arguments,
             watched=tuple(framework.module for framework in frameworks()), interventions=setup.interventions, varied=setup.varied, **settings,
         )  # fmt: skip
         self._waits = spec.lockstep
@@ -199,7 +200,8 @@ class Twin:
         known = frameworks()
         for name in ("stderr.txt", OUTPUT):
             with contextlib.suppress(OSError):
-                text = (self.folder / name).read_bytes()[-16_384:].decode("utf-8", "replace").strip()
+                text = (self.folder / name).read_bytes()[-2 * _TAIL :].decode("utf-8", "replace")
+                text = self._secrets.mask(text)[-_TAIL:].strip()  # half a token does not look like one
                 kept = [line for line in text.splitlines() if not any(f.is_log_noise(line) for f in known)]
                 if kept:
                     return "\n".join(kept[-lines:])

@@ -19,6 +19,7 @@ class Spec(Intervened, msgspec.Struct, frozen=True):
     channel_fd: int
     program: str
     arguments: tuple[str, ...] = ()  # masked
+    show_arguments: bool = False  # those of the processes that the program starts
     watched: tuple[str, ...] = ()  # modules of frameworks
     lockstep: bool = True
     steps: int | None = None

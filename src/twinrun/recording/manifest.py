@@ -8,12 +8,13 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
 from twinrun import __version__, untrusted
 from twinrun.errors import BadRecording
+from twinrun.masking import Masked
 
 SCHEMA = 2
 FILE = "manifest.json"
@@ -31,10 +32,11 @@ class Seal(msgspec.Struct, frozen=True):
     digest: str
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class Manifest(Masked, msgspec.Struct, frozen=True):
     """`status` is running, ended, stopped (at the step asked for), held (by the judge, at a difference), failed, or cut-off:
     by a signal, a timeout, an interrupted check or a full disk. A run whose parent was killed too stays running."""
 
+    AS_IS: ClassVar[tuple[str, ...]] = ("arguments", "status", "twinrun")  # arguments are masked one by one
     program: str
     arguments: tuple[str, ...] = ()
     status: Status = "running"

@@ -54,7 +54,17 @@ def write_patch(patch: bytes, file: str | None) -> None:
         say("note: not run with this patch; twinrun fix proves one")
     else:
         say("hint: nothing was found that can be fixed automatically")
+    note_secrets(patch)
     write(patch, file)
+
+
+def note_secrets(patch: bytes) -> None:
+    """A patch quotes the source as it is, or it could not be applied: it cannot be masked."""
+    from twinrun.masking import mask
+
+    text = patch.decode("utf-8", "replace")
+    if mask(text) != text:
+        say("note: the patch quotes lines of the source that may hold a credential")
 
 
 def rendered(results: Several, output_format: str, *, quiet: bool = False, together: str = "") -> str:

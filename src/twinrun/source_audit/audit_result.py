@@ -10,6 +10,7 @@ from typing import Any
 from twinrun import untrusted
 from twinrun.findings.finding import Finding
 from twinrun.findings.silence import Sifted, sift
+from twinrun.masking import Masked
 from twinrun.protocol.facts import DatasetsAudit
 from twinrun.quote import quoted
 from twinrun.source_audit.audit import SourceAudit
@@ -22,7 +23,7 @@ _EXIT_CODES = {CLEAN: 0, FINDINGS: 1, UNDECIDED: 2}
 
 
 @dataclass(frozen=True)
-class AuditResult:
+class AuditResult(Masked):
     """Findings of the source and of the datasets, with what was read and what could not be judged."""
 
     program: str

@@ -4,8 +4,12 @@ nothing."""
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from twinrun.masking import Secrets, masked
 from twinrun.protocol import ControlState, Facts
 from twinrun.protocol.facts import Inputs
 from twinrun.twin.no_step import why_no_step
@@ -13,10 +17,19 @@ from twinrun.twin.no_step import why_no_step
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
 
+_WRITTEN = ("environment", "controls", "controls_error", "findings", "datasets", "notes", "no_step")
 _process_id = os.getpid  # before a source replaces it
 
 
 def gather(recorder: Recorder) -> Facts:
+    """What is written down of it is masked. The rest (events, files, the failure) is what the parent works with."""
+    facts = _gathered(recorder)
+    written = {name: getattr(facts, name) for name in _WRITTEN}
+    secrets = Secrets.of(sys.orig_argv, os.environ, show=recorder.spec.show_arguments)
+    return replace(facts, **masked(written, secrets))
+
+
+def _gathered(recorder: Recorder) -> Facts:
     session = recorder.session
     # What the program did comes first: what follows after it reads streams and files itself.
     events = session.log.events() if recorder.spec.events else []

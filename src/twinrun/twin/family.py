@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from twinrun.environment.secrets import mask_arguments
+from twinrun.masking import mask, mask_arguments, masked
 from twinrun.protocol import channel as wire
 from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
@@ -35,6 +35,7 @@ class Family:
         self.identity = identity  # empty for the program itself
         self.spec_file = spec_file
         self.home = Path(spec.folder) / files.FOLDER
+        self._show_arguments = spec.show_arguments
         self._started = 0
         self._lock = threading.Lock()
         self._forked = ""
@@ -69,6 +70,17 @@ class Family:
         )
 
     # what is written down
+
+    def command_label(self, words: Sequence[str]) -> str:
+        """The command of an interpreter as it is shown: without secrets, and not too long."""
+        shown = list(mask_arguments([" ".join(word.split()) for word in words], show=self._show_arguments))
+        for place, word in enumerate(words[:-1]):
+            if word == "-c":  # code is no secret, but may hold one
+                shown[place + 1] = mask(" ".join(words[place + 1].split()))
+            if not word.startswith("-") or word == "-c":
+                break
+        text = " ".join(shown)
+        return text if len(text) <= 80 else f"{text[:79]}…"
 
     def claim(self, identity: str) -> Path:
         """A folder for the process of this identity. A shell script may start several under the one it was given."""
@@ -115,7 +127,7 @@ class Mailbox:
 
     def folder(self) -> Path:
         if self._folder is None:
-            label, pool = _label(self._family.is_fork)
+            label, pool = _label(self._family)
             identity = self._family.identity
             self._folder = self._family.claim(identity)
             ChildProcess(identity, label, os.getpid(), pool).write(self._folder)
@@ -128,9 +140,9 @@ class Mailbox:
         if kind == wire.END:
             assert isinstance(message, End)
             if self._folder is not None or message.facts.events:
-                (self.folder() / files.END).write_bytes(wire.encode(message))
+                (self.folder() / files.END).write_bytes(wire.encode(masked(message)))
         elif kind == wire.TROUBLE:
-            (self.folder() / files.TROUBLE).write_bytes(wire.encode(message))
+            (self.folder() / files.TROUBLE).write_bytes(wire.encode(masked(message)))
 
     def receive(self) -> tuple[int, Any] | None:
         return None
@@ -139,18 +151,12 @@ class Mailbox:
         pass
 
 
-def _label(is_fork: bool) -> tuple[str, bool]:
+def _label(family: Family) -> tuple[str, bool]:
     """What to call this process, and whether it is a worker of a pool."""
     multiprocessing = sys.modules.get("multiprocessing.process")
     process: Any = multiprocessing.current_process() if multiprocessing is not None else None
     if process is not None and getattr(process, "_parent_pid", None) is not None:
         module = str(getattr(getattr(process, "_target", None), "__module__", ""))
         return f"multiprocessing {process.name}", module.endswith(_WORKERS)
-    command = command_label(sys.orig_argv[1:] or ["python"])
-    return f"fork of {command}" if is_fork else command, False
-
-
-def command_label(words: Sequence[str]) -> str:
-    """A command as it is shown: without secrets, and not too long."""
-    text = " ".join(mask_arguments([" ".join(word.split()) for word in words]))
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    command = family.command_label(sys.orig_argv[1:] or ["python"])
+    return f"fork of {command}" if family.is_fork else command, False

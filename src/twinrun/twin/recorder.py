@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from twinrun.errors import MissingPoint, TwinrunError
+from twinrun.masking import mask_tokens
 from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure
@@ -370,7 +371,7 @@ def _layout(blocks: list[Block]) -> Layout:
     names: list[str] = []
     seen: dict[tuple[str, str], int] = {}
     for block in blocks:
-        for name in block.names:
+        for name in map(mask_tokens, block.names):
             count = seen[block.phase, name] = seen.get((block.phase, name), 0) + 1
             phases.append(block.phase)
             names.append(name if count == 1 else f"{name}[{count}]")

@@ -18,7 +18,7 @@ from twinrun.protocol.point import Point, replacement
 from twinrun.protocol.registry import frameworks
 from twinrun.protocol.spec import CHILD
 from twinrun.twin.callers import unseen
-from twinrun.twin.family import Family, command_label, entrance
+from twinrun.twin.family import Family, entrance
 
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
@@ -148,7 +148,7 @@ def _look_at(family: Family, args: Sequence[Any], added: Mapping[str, str], cwd:
         return
     identity = added[CHILD]
     why = f"it was started with {hidden}"
-    ChildProcess(identity, command_label(words[1:]), 0, unwatched=why).write(family.claim(identity))
+    ChildProcess(identity, family.command_label(words[1:]), 0, unwatched=why).write(family.claim(identity))
 
 
 def _source(words: list[str], cwd: Path) -> tuple[str, str]:
