@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from twinrun.protocol.pin import PinRequest
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_BYTES = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Option:
     from its name."""
 
     help: str
-    kind: Literal["text", "texts", "count", "time", "switch", "pin", "choice"] = "text"
+    kind: Literal["text", "texts", "count", "time", "size", "switch", "pin", "choice"] = "text"
     default: Any = None
     least: int = 1
     metavar: str | None = None
@@ -45,6 +46,8 @@ class Option:
             return self._count(name, value)
         if self.kind == "time":
             return seconds(name, value)
+        if self.kind == "size":
+            return size(name, value)
         if self.kind == "pin" and type(value) in (bool, int):
             return str(value) if not isinstance(value, bool) else "default" if value else None
         if self.kind == "switch" and not isinstance(value, bool):
@@ -99,6 +102,11 @@ OPTIONS: dict[str, Option] = {
         "texts",
         metavar="'REGEX # REASON'",
     ),
+    "dump_limit": Option(
+        "Room for the tensors that differ, which are kept beside the recordings; of large ones the blocks that differ.",
+        "size",
+        "256MB",
+    ),
     "no_progress": Option("No live line.", "switch"),
     "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
     "output_format": Option("How the result is written.", "choice", "text"),
@@ -136,6 +144,14 @@ def seconds(name: str, value: Any) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def size(name: str, value: Any) -> int:
+    """Bytes: `0`, `300MB`, `5GB`."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(B|)", str(value).strip(), re.IGNORECASE)
+    if not match:
+        raise UsageError(f"invalid {name}: {value!r} is not a size", hint="write 0, 300MB or 5GB")
+    return int(float(match[1]) * _BYTES[match[2].upper()])
+
+
 def pin_request(pin: str | None) -> PinRequest | None:
     """What a value of `pin` asks for: None for nothing, `default` for everything with the usual seed."""
     if pin is None:
@@ -156,7 +172,7 @@ def check_options(program: Program, **given: Any) -> CheckOptions:
     interventions = parse_interventions(
         pin=pin_request(value["pin"]), vary=value["vary"], freeze=value["freeze"], stress=value["stress"]
     )
-    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files")
+    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files", "dump_limit")
     return CheckOptions(
         program,
         contract=parse_contract(value["contract"]),

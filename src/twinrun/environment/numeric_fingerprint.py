@@ -85,9 +85,12 @@ class Agreement:
 def sample_of(array: np.ndarray, most: int = SAMPLE) -> np.ndarray:
     """Evenly spread values, ends included, of the flattened array."""
     flat = np.ascontiguousarray(array).reshape(-1)
-    if flat.size <= most:
-        return flat
-    return flat[np.linspace(0, flat.size - 1, most).astype(np.int64)]
+    return np.asarray(flat[sample_places(flat.size, most)])
+
+
+def sample_places(size: int, most: int = SAMPLE) -> np.ndarray:
+    """The numbers of the elements that are taken of so many."""
+    return np.arange(size) if size <= most else np.linspace(0, size - 1, most).astype(np.int64)
 
 
 def array_of(dtype: str, data: bytes) -> np.ndarray:

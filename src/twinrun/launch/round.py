@@ -14,6 +14,7 @@ import msgspec
 
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
+from twinrun.comparison.measure import Dumps
 from twinrun.launch.children import with_children
 from twinrun.launch.family import Comparison, Family
 from twinrun.launch.interventions import setup_for
@@ -47,6 +48,7 @@ class Round:
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
+        self.dumps = Dumps(0 if options.experiment else options.dump_limit)
         self.first: Round = self  # whose first twin the others are compared with, one after the other
         frozen = [each for each in of_kind(Freeze, options.interventions) if source(each.source).files]
         self.files_frozen = bool(frozen)  # every twin starts from the same ones
@@ -64,7 +66,10 @@ class Round:
 
     def again(self, name: str, **changes: Any) -> Round:
         """Another round of the same check, with these options changed."""
-        return Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
+        later = Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
+        if not later.options.experiment:
+            later.dumps = self.dumps  # the limit is one of the check
+        return later
 
     def continued(self, name: str) -> Round:
         """A round in which the second twin starts from the files that the first one left. The first need not run again
@@ -134,7 +139,7 @@ class Round:
         with self.living([]) as twins:
             for number in range(self.options.runs):
                 twins.append(self.start(number))
-            judge = Judge(self.options.contract, twins)
+            judge = Judge(self.options.contract, twins, self.dumps)
             return self.conclude(self._advance(twins, judge, judge.look), twins, judge)
 
     def sequential(self) -> CheckResult:
@@ -169,7 +174,7 @@ class Round:
             twins.append(self.start(number))
             first = self._first_twin()
             frames = first.follow()
-            judge = Judge(self.options.contract, [first, twins[0]])
+            judge = Judge(self.options.contract, [first, twins[0]], self.dumps)
             uneven: list[Frame] = []
 
             def look(live: list[Frame]) -> bool:
@@ -303,7 +308,7 @@ class Round:
         missing = strictly_missing(self.options.pin, known)
         if missing is not None and reason is None:
             verdict, reason = UNDECIDED, Reason("pin-missing", missing)
-        notes += remarks(self.options.pin, known)
+        notes += [*remarks(self.options.pin, known), *self.dumps.notes]
         return judged(str(self.options.program), verdict, reason, judge).replace(
             runs=self.options.runs,
             streams=tuple(Stream(d.step, d.tensor) for d in judge.evidence),

@@ -21,13 +21,25 @@ from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.protocol import channel as wire
 from twinrun.protocol.facts import Facts
-from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
+from twinrun.protocol.messages import (
+    Answer,
+    AskDump,
+    AskFacts,
+    AskOutlines,
+    AskValues,
+    End,
+    NoAnswer,
+    Outlines,
+    Question,
+    Trouble,
+    Values,
+)
 from twinrun.protocol.registry import frameworks
 from twinrun.protocol.spec import Spec
-from twinrun.recording.dump import Key
 from twinrun.recording.folder import record_end
 from twinrun.recording.frame import Frame
 from twinrun.recording.manifest import Status
+from twinrun.recording.outline import Key, Outline, Part
 from twinrun.twin.family import entrance
 
 
@@ -125,9 +137,17 @@ class Twin:
             with contextlib.suppress(OSError):
                 self.channel.set_timeout(None)
 
-    def dump(self, entries: list[Key], file: Path) -> Path | None:
-        answer = self.ask(AskDump(entries, str(file)))
-        return Path(answer.file) if isinstance(answer, Dumped) else None
+    def outlines(self, keys: list[Key]) -> list[Outline | None]:
+        answer = self.ask(AskOutlines(keys))
+        return answer.outlines if isinstance(answer, Outlines) else [None] * len(keys)
+
+    def values(self, parts: list[Part]) -> bytes | None:
+        answer = self.ask(AskValues(parts))
+        return answer.data if isinstance(answer, Values) else None
+
+    def dump(self, parts: list[Part], file: Path) -> str | None:
+        answer = self.ask(AskDump(parts, str(file)))
+        return answer.error if isinstance(answer, NoAnswer) else None
 
     def facts(self) -> Facts:
         """What the twin knows of itself: as reported at its end, or now."""

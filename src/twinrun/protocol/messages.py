@@ -6,8 +6,7 @@ import msgspec
 
 from twinrun.protocol.evidence import Trace
 from twinrun.protocol.facts import Facts
-
-Entry = tuple[str, str]  # phase and name of a tensor
+from twinrun.recording.outline import Key, Outline, Part
 
 
 class LayoutMessage(msgspec.Struct, frozen=True):
@@ -37,10 +36,22 @@ class End(msgspec.Struct, frozen=True):
 # Questions to a twin that is held, and their answers.
 
 
-class AskDump(msgspec.Struct, frozen=True, tag="dump"):
-    """Write these tensors of the frame at which the twin stands to a file."""
+class AskOutlines(msgspec.Struct, frozen=True, tag="outlines"):
+    """Type, shape and digests of these tensors of the frame at which the twin stands."""
 
-    entries: list[Entry]
+    entries: list[Key]
+
+
+class AskValues(msgspec.Struct, frozen=True, tag="values"):
+    """These elements of tensors that were outlined."""
+
+    parts: list[Part]
+
+
+class AskDump(msgspec.Struct, frozen=True, tag="dump"):
+    """Write these parts to a file."""
+
+    parts: list[Part]
     file: str
 
 
@@ -52,13 +63,23 @@ class AskTrace(msgspec.Struct, frozen=True, tag="trace"):
     pass
 
 
-Question = AskDump | AskFacts | AskTrace
+Question = AskOutlines | AskValues | AskDump | AskFacts | AskTrace
+
+
+class Outlines(msgspec.Struct, frozen=True, tag="outlines"):
+    """In the order asked for; None for what changed since it was digested."""
+
+    outlines: list[Outline | None]
+
+
+class Values(msgspec.Struct, frozen=True, tag="values"):
+    """As `recording.pieces.values_of` gives them."""
+
+    data: bytes | None
 
 
 class Dumped(msgspec.Struct, frozen=True, tag="dumped"):
-    """`file` is where the values are, of those tensors that have not changed since they were digested."""
-
-    file: str
+    pass
 
 
 class NoAnswer(msgspec.Struct, frozen=True, tag="none"):
@@ -66,4 +87,4 @@ class NoAnswer(msgspec.Struct, frozen=True, tag="none"):
     traceback: str | None = None
 
 
-Answer = Dumped | Facts | Trace | NoAnswer
+Answer = Outlines | Values | Dumped | Facts | Trace | NoAnswer

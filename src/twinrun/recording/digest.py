@@ -51,6 +51,11 @@ def digest_array(array: np.ndarray) -> int:
     return _xxh3(data if data.size else b"", _kind(str(array.dtype), array.shape))
 
 
+def running_digest(dtype: str, shape: tuple[int, ...]) -> xxhash.xxh3_64:
+    """The digest of an array, fed with its bytes piece by piece. Not for strings."""
+    return xxhash.xxh3_64(seed=_kind(dtype, shape))
+
+
 class Digester:
     """Digests the same tensors again and again. Large sets are shared among a few threads: hashing releases the GIL, and
     one core cannot read as fast as the memory can deliver."""

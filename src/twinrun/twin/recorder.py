@@ -20,7 +20,20 @@ from twinrun.errors import MissingPoint, TwinrunError
 from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure
-from twinrun.protocol.messages import Answer, AskDump, AskFacts, Dumped, End, NoAnswer, Question, Trouble
+from twinrun.protocol.messages import (
+    Answer,
+    AskDump,
+    AskFacts,
+    AskOutlines,
+    AskValues,
+    Dumped,
+    End,
+    NoAnswer,
+    Outlines,
+    Question,
+    Trouble,
+    Values,
+)
 from twinrun.protocol.spec import Spec
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest, Status
@@ -29,6 +42,7 @@ from twinrun.recording.values import values_file
 from twinrun.twin.callers import unseen
 from twinrun.twin.facts import gather
 from twinrun.twin.family import Family, Mailbox
+from twinrun.twin.held import Held, layout_of
 from twinrun.twin.session import Session
 
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
@@ -162,7 +176,7 @@ class Recorder:
         if layout is None:
             if len(self._layouts) >= MOST_LAYOUTS:
                 self._layouts.clear()
-            layout = self._layouts[shape] = _layout(blocks)
+            layout = self._layouts[shape] = layout_of(blocks)
         digests: list[int] = []
         values: list[tuple[int, float]] = []
         for block in blocks:
@@ -194,39 +208,25 @@ class Recorder:
 
     def _answer(self, question: Question) -> Answer:
         try:
+            if isinstance(question, AskOutlines):
+                return Outlines(self._held().outlines(question.entries))
+            if isinstance(question, AskValues):
+                return Values(self._held().values(question.parts))
             if isinstance(question, AskDump):
-                return self._dump(question)
+                self._held().dump(Path(question.file), question.parts)
+                return Dumped()
             if isinstance(question, AskFacts):
                 return self.facts()
             return self.trace() if self.trace else NoAnswer("this twin does not trace ops")
         except Exception as problem:
             return NoAnswer(f"{type(problem).__name__}: {problem}", traceback.format_exc())
 
-    def _dump(self, question: AskDump) -> Dumped:
-        """Write the tensors asked for, but those that changed since they were digested."""
-        from twinrun.recording.digest import digest_array
-        from twinrun.recording.dump import write_dump
-
-        tensors: dict[tuple[str, str], Any] = {}
-        places = _layout(self._last).places
-        seen = [(block, number) for block in self._last for number in range(len(block.digests))]
-        for phase, name in question.entries:
-            if (phase, name) in places:
-                block, number = seen[places[phase, name]]
-                array = block.read(number) if block.read else None
-                if array is not None and digest_array(array) == block.digests[number]:
-                    tensors[phase, name] = array
-            elif phase == "weights" and (array := self.omitted(name)) is not None:
-                tensors[phase, name] = array
-        Path(question.file).parent.mkdir(exist_ok=True)
-        write_dump(Path(question.file), tensors)
-        return Dumped(question.file)
-
     def _keep_values(self) -> None:
         """For a comparison by value with a run that is not alive at the same time."""
-        layout = _layout(self._last)
-        file = values_file(Path(self.spec.folder), self.frames)
-        self._dump(AskDump(list(zip(layout.phases, layout.names, strict=True)), str(file)))
+        self._held().dump_all(values_file(Path(self.spec.folder), self.frames))
+
+    def _held(self) -> Held:
+        return Held(self._last, self.omitted)
 
     # the end
 
@@ -345,19 +345,6 @@ def describe(problem: BaseException | str) -> Trouble:
         return Trouble(f"{problem.filename}: {problem.strerror}")
     trace = "".join(traceback.format_exception(problem)) if isinstance(problem, Exception) else None
     return Trouble(str(problem), traceback=trace)
-
-
-def _layout(blocks: list[Block]) -> Layout:
-    """Names made unique within a phase: the second batch of a step is `x[2]`."""
-    phases: list[str] = []
-    names: list[str] = []
-    seen: dict[tuple[str, str], int] = {}
-    for block in blocks:
-        for name in block.names:
-            count = seen[block.phase, name] = seen.get((block.phase, name), 0) + 1
-            phases.append(block.phase)
-            names.append(name if count == 1 else f"{name}[{count}]")
-    return Layout(tuple(phases), tuple(names))
 
 
 _active: Recorder | None = None

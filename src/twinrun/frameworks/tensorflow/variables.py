@@ -58,9 +58,9 @@ class Tracked:
         return None if found is None else digest_array(found)
 
     def value(self) -> np.ndarray | None:
+        """The variable's own memory."""
         handle = self.handle
-        found = None if handle is None else read_handle(handle, self.kind, self.size)
-        return None if found is None else found.copy()
+        return None if handle is None else read_handle(handle, self.kind, self.size)
 
 
 Group = tuple[str, tuple[str, ...], list[Tracked]]  # kind, names, members
