@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from twinrun.errors import UsageError
+from twinrun.sizes import parse_size
 
 if TYPE_CHECKING:
     from twinrun.launch.options import CheckOptions
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from twinrun.protocol.pin import PinRequest
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
-_BYTES = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Option:
         if self.kind == "time":
             return seconds(name, value)
         if self.kind == "size":
-            return size(name, value)
+            return parse_size(name, value)
         if self.kind == "pin" and type(value) in (bool, int):
             return str(value) if not isinstance(value, bool) else "default" if value else None
         if self.kind == "switch" and not isinstance(value, bool):
@@ -102,6 +102,7 @@ OPTIONS: dict[str, Option] = {
         "texts",
         metavar="'REGEX # REASON'",
     ),
+    "keep": Option("Never remove these recordings to make room for others.", "switch"),
     "dump_limit": Option(
         "Room for the tensors that differ, which are kept beside the recordings; of large ones the blocks that differ.",
         "size",
@@ -123,6 +124,13 @@ OPTIONS: dict[str, Option] = {
     "keep_values": Option(
         "Keep the tensors themselves, so that two runs can be compared by value.", "switch"
     ),
+    "keep_newest": Option("Remove all but the newest.", "count", least=0),
+    "limit": Option(
+        "Remove the oldest until the rest takes no more than this.  [default: TWINRUN_STATE_LIMIT, or 5GB]",
+        "size",
+    ),
+    "all": Option("Remove all, those made with --keep too.", "switch"),
+    "dry_run": Option("Remove nothing, show what would be.", "switch"),
     "source_only": Option("Read the source; run nothing.", "switch"),
     "files": Option("Every argument is a file or folder to read; runs nothing.", "switch"),
     "patches": Option("Show which functions Twinrun replaces, as found here, instead.", "switch"),
@@ -142,14 +150,6 @@ def seconds(name: str, value: Any) -> float:
     if not match or float(match[1]) <= 0:
         raise UsageError(f"invalid {name}: {value!r} is not a time", hint="write 90, 90s, 5m or 1h")
     return float(match[1]) * _SECONDS[match[2]]
-
-
-def size(name: str, value: Any) -> int:
-    """Bytes: `0`, `300MB`, `5GB`."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(B|)", str(value).strip(), re.IGNORECASE)
-    if not match:
-        raise UsageError(f"invalid {name}: {value!r} is not a size", hint="write 0, 300MB or 5GB")
-    return int(float(match[1]) * _BYTES[match[2].upper()])
 
 
 def pin_request(pin: str | None) -> PinRequest | None:
@@ -172,7 +172,7 @@ def check_options(program: Program, **given: Any) -> CheckOptions:
     interventions = parse_interventions(
         pin=pin_request(value["pin"]), vary=value["vary"], freeze=value["freeze"], stress=value["stress"]
     )
-    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files", "dump_limit")
+    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files", "keep", "dump_limit")
     return CheckOptions(
         program,
         contract=parse_contract(value["contract"]),

@@ -11,7 +11,7 @@ from twinrun.settings import pin_request
 
 
 @click.command(cls=RunningVerb)
-@shared("keep_values", "steps", "pin", "vary", "timeout", "detail", "folder", "no_progress", "quiet")
+@shared("keep_values", "steps", "pin", "vary", "timeout", "detail", "folder", "keep", "no_progress", "quiet")
 @output_options(("text", "json"), to="output_file")
 @program_arguments
 @click.pass_context
@@ -27,7 +27,7 @@ def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **g
     from twinrun.render.text import run_lines
 
     interventions = parse_interventions(pin=pin_request(given["pin"]), vary=given["vary"])
-    how = {name: given[name] for name in ("keep_values", "steps", "timeout", "detail", "folder")}
+    how = {name: given[name] for name in ("keep_values", "steps", "timeout", "detail", "folder", "keep")}
     options = RunOptions(the_program(program, module), interventions=interventions, **how)
     result = run_once(options, screen(quiet=given["quiet"] or given["no_progress"]))
     lines = run_lines(result, quiet=given["quiet"])

@@ -14,7 +14,7 @@ from twinrun.comparison.shown import FROZEN, Drawn, Run, only_shows, visible_lin
 from twinrun.errors import UsageError
 
 STDOUT = "standard output"
-_MOST_OUTPUT = 16 << 20
+MOST_OUTPUT = 16 << 20  # of standard output, whose lines are looked at
 _MOST_LINES = 20_000  # that are aligned; of longer texts, line n is compared with line n
 _MOST = 5000  # differences that are looked at
 _NAME = "its name"  # in place of a part
@@ -34,7 +34,7 @@ class Delivery:
 
     def lines(self) -> list[str]:
         with self.output.open("rb") as file:
-            text = file.read(_MOST_OUTPUT).decode("utf-8", "replace")
+            text = file.read(MOST_OUTPUT).decode("utf-8", "replace")
         return [line for line in visible_lines(text) if not self.is_progress(line)]
 
 
@@ -88,7 +88,7 @@ class Compared:
 
 def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Compared:
     found = list(_texts(STDOUT, "", one.lines(), other.lines(), one.run, other.run))
-    too_long = max(each.output.stat().st_size for each in (one, other)) > _MOST_OUTPUT
+    too_long = max(each.output.stat().st_size for each in (one, other)) > MOST_OUTPUT
     if too_long and not filecmp.cmp(one.output, other.output, shallow=False):
         found.append(Mismatch(STDOUT, a="differs, and is longer than what is looked at"))
     pairs = list(_paired(one, other))

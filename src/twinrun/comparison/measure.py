@@ -15,6 +15,7 @@ from twinrun.comparison.frames import Distance
 from twinrun.comparison.tensors import Gap, unlike
 from twinrun.recording.outline import BLOCK, PIECE, Key, Outline, Part, differing_parts, joined
 from twinrun.recording.pieces import block_digests, decoded
+from twinrun.sizes import size_in_words
 
 MOST_DUMPED = 64  # tensors of one step
 
@@ -165,10 +166,6 @@ class Dumps:
         total = sum(size for size, _ in wanted)
         left_out = sum(size for size, part in wanted if part not in kept)
         if left_out:
-            shown = f"{_megabytes(total - left_out)} of {_megabytes(total)}"
+            shown = f"{size_in_words(total - left_out)} of {size_in_words(total)}"
             self.notes.append(f"of the tensors that differ each twin kept {shown} (--dump-limit)")
         return joined(part for _, part in wanted if part in kept)
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.1f} MB"

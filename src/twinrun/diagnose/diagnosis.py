@@ -14,8 +14,8 @@ from twinrun.diagnose.search import Search
 from twinrun.diagnose.suspects import may_race, suspects
 from twinrun.diagnose.variations import blame_variations
 from twinrun.findings.finding import Finding
-from twinrun.launch.check import observe_check
-from twinrun.launch.folders import new_folder
+from twinrun.launch.check import check_folder, observe_check
+from twinrun.launch.folders import Place
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.protocol import Evidence, Stress, Suspect, Vary
 from twinrun.protocol.evidence import Code
@@ -36,24 +36,30 @@ def check_and_diagnose(
     """`saved_as` is the file that the result will be written to, where it can be resumed from that."""
     screen = screen or Screen()
     try:
-        observed = observe_check(options, screen)
-        result = observed.result
-        files = {event.file for facts in observed.facts for event in facts.events}
-        evidence = observed.evidence(_code_of(options, files))
-        if result.verdict != DIVERGES or evidence is None:
-            return result
-        before = Diagnosis(
-            complete=False,
-            command=command(options, diagnose=True),
-            may_race=result.conditions.stress or may_race(evidence),
-            noticed=result.findings,
-            notes=result.notes,
-        )
-        folder = Path(result.recordings[0]).parent if result.recordings else Path()
-        lab = _laboratory(options, screen, budget, folder, result, evidence)
-        return _diagnose(lab, result, evidence, before, saved_as)
+        with check_folder(options) as place:
+            return _check_and_diagnose(options, place, screen, budget, saved_as)
     finally:
         screen.close()
+
+
+def _check_and_diagnose(
+    options: CheckOptions, place: Place, screen: Screen, budget: float | None, saved_as: str | None
+) -> CheckResult:
+    observed = observe_check(options, place, screen)
+    result = observed.result
+    files = {event.file for facts in observed.facts for event in facts.events}
+    evidence = observed.evidence(_code_of(options, files))
+    if result.verdict != DIVERGES or evidence is None:
+        return result
+    before = Diagnosis(
+        complete=False,
+        command=command(options, diagnose=True),
+        may_race=result.conditions.stress or may_race(evidence),
+        noticed=result.findings,
+        notes=result.notes,
+    )
+    lab = _laboratory(options, screen, budget, place.folder, result, evidence)
+    return _diagnose(lab, result, evidence, before, saved_as)
 
 
 def resume_diagnosis(
@@ -72,10 +78,11 @@ def resume_diagnosis(
     try:
         streams = tuple(row.stream for row in saved.streams)
         evidence = Evidence(first, (), streams, None, _code_of(options, ()))
-        lab = _laboratory(options, screen, budget, new_folder("check", options.folder), saved, evidence)
-        judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
-        lab.trials = [Trial.saved(each, saved.program) for each in judged]
-        return _diagnose(lab, saved, evidence, before, saved_as)
+        with check_folder(options) as place:
+            lab = _laboratory(options, screen, budget, place.folder, saved, evidence)
+            judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
+            lab.trials = [Trial.saved(each, saved.program) for each in judged]
+            return _diagnose(lab, saved, evidence, before, saved_as)
     finally:
         screen.close()
 

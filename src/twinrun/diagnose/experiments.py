@@ -19,14 +19,16 @@ from typing import Any
 
 from twinrun.comparison.judge import Judge
 from twinrun.environment.secrets import mask_arguments
-from twinrun.errors import CannotCopy
+from twinrun.errors import CannotCopy, CannotWrite
 from twinrun.launch.check import observe_check
+from twinrun.launch.folders import Place
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.protocol import Evidence, Freeze, Interventions, Suspect, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import as_options, without
 from twinrun.protocol.spec import Tracing
 from twinrun.recording.frame import PHASES
+from twinrun.recording.writing import filling
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Experiment
 
 MARGIN = 20  # steps beyond the first difference that must repeat
@@ -204,12 +206,14 @@ class Laboratory:
         place = self.folder / f"{next(self._numbers):02d}"
         # What is frozen may keep the program waiting for ever: that must not cost all the time there is.
         patience = min(max(20.0, self.left), 30.0 + 4 * max(self.usual, self.longest))
-        changes |= {"interventions": interventions, "folder": str(place), "timeout": patience}
+        changes |= {"interventions": interventions, "timeout": patience}
         options = replace(self.options, **changes)
         started = time.monotonic()
         try:
-            observed = observe_check(options, screen)
-        except CannotCopy as problem:
+            with filling(place):
+                place.mkdir(parents=True)
+                observed = observe_check(options, Place(place), screen)
+        except (CannotCopy, CannotWrite) as problem:
             self.notes.append(f"not tried: {what} ({problem.message})")
             return None
         finally:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
+import shutil
 import string
 import time
 from collections.abc import Iterator
@@ -17,6 +20,7 @@ from twinrun.comparison.judge import Judge
 from twinrun.comparison.measure import Dumps
 from twinrun.launch.children import with_children
 from twinrun.launch.family import Comparison, Family
+from twinrun.launch.folders import state_limit
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.judged import judged
 from twinrun.launch.lockstep import Look, Outcome, advance
@@ -34,6 +38,8 @@ from twinrun.protocol.registry import source
 from twinrun.recording.frame import Frame
 from twinrun.recording.store import WHOLE_FRAMES
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Stream, Verdict
+
+_LEAST_ROOM = 1 << 20  # bytes that a disk has which is not full
 
 
 class Round:
@@ -113,7 +119,7 @@ class Round:
         return Twin(
             name, program, self.folder / name, setup, steps=options.steps, events=options.events,
             tracing=options.tracing, own_folders=self.views.folders(self._view(name)),
-            keep_child_values=options.contract.numeric, **{"detail": options.detail, **settings},
+            keep_child_values=options.contract.numeric, values_limit=state_limit(), **{"detail": options.detail, **settings},
         )  # fmt: skip
 
     def _facts_of(self, twins: list[Twin]) -> list[Facts]:
@@ -203,7 +209,7 @@ class Round:
         if outcome.kind == "held":
             return self._held(twins, judge)
         for ended in [twin] if outcome.kind == "uneven" else twins:
-            if ended.wait(timeout=30.0) != 0:
+            if ended.wait(timeout=30.0) != 0 or ended.trouble is not None:
                 return self._failed(ended, twins, judge)
         self.facts += self._facts_of(twins)
         if outcome.kind == "uneven":
@@ -279,6 +285,8 @@ class Round:
             self.facts.append(Facts(notes=[twin.trouble.hint] if twin.trouble.hint else []))
             reason = not_instrumented(twin.trouble, f"twin {twin.name}")
             return self._result(UNDECIDED, judge, reason, tail=twin.trouble.traceback)
+        if (full := self._no_room(twins)) is not None:
+            return self._result(UNDECIDED, judge, full)
         code = twin.process.returncode
         how = ending(code) if code is not None else "ended its steps and did not exit within 30 s"
         at = f" after step {twin.step}" if twin.step else ""
@@ -292,6 +300,17 @@ class Round:
         self.facts += [self.views.as_original(self._view(each.name), end.facts) for each, end in ends]
         reason = Reason("crashed" if code is not None else "timeout", f"{who} {how}{at}")
         return self._result(UNDECIDED, judge, reason, tail=twin.tail())
+
+    def _no_room(self, twins: list[Twin]) -> Reason | None:
+        """Where a program failed because the disk that its view is on is full. The user's own disk may not be."""
+        failures = [twin.end.facts.failure for twin in twins if twin.end is not None]
+        texts = [failure.text for failure in failures if failure is not None]
+        if self.views.how == "shared" or not any(os.strerror(errno.ENOSPC) in text for text in texts):
+            return None
+        if shutil.disk_usage(self.views.place).free > _LEAST_ROOM:
+            return None
+        what = f"cannot write {self.views.place}, where the files of the twins are"
+        return Reason("cannot-write", f"{what}: {os.strerror(errno.ENOSPC)}")
 
     def _result(
         self, verdict: Verdict, judge: Judge, reason: Reason | None = None, tail: str | None = None

@@ -13,7 +13,7 @@ import msgspec
 from twinrun.comparison.contract import BITWISE
 from twinrun.comparison.judge import Judge
 from twinrun.findings.finding import Finding
-from twinrun.launch.folders import new_folder
+from twinrun.launch.folders import recordings
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.lockstep import advance
 from twinrun.launch.no_step import no_step
@@ -38,6 +38,7 @@ class RunOptions(Intervened):
     detail: bool = False
     keep_values: bool = False
     folder: str | None = None
+    keep: bool = False
     audit_until: float | None = None  # audit its datasets and record no events
 
 
@@ -73,14 +74,16 @@ class RunResult:
 
 def run_once(options: RunOptions, screen: Screen | None = None, on_frame: OnFrame | None = None) -> RunResult:
     options.program.must_exist()
-    folder = new_folder("run", options.folder)
     screen = screen or Screen()
-    result = _run(options, folder, screen, on_frame)
-    if (again := without_refused(options, result.findings)) is not None:
-        interventions, notes = again
-        result = _run(replace(options, interventions=interventions), folder / "again", screen, on_frame)
-        result.facts.notes[:0] = notes
-    return result
+    with recordings("run", options.folder, keep=options.keep) as place:
+        result = _run(options, place.folder, screen, on_frame)
+        if (again := without_refused(options, result.findings)) is not None:
+            interventions, notes = again
+            changed = replace(options, interventions=interventions)
+            result = _run(changed, place.folder / "again", screen, on_frame)
+            result.facts.notes[:0] = notes
+        result.facts.notes += place.notes
+        return result
 
 
 def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | None) -> RunResult:
@@ -124,6 +127,8 @@ def _ending(twin: Twin, kind: str, options: RunOptions, observed: bool) -> tuple
     if kind == "timeout":
         return 2, Reason("timeout", f"no end within {options.timeout:g} s: at step {twin.step}")
     code = twin.wait(timeout=30.0)
+    if twin.trouble is not None:  # of the last lines that it printed
+        return 2, not_instrumented(twin.trouble, "the run")
     if code is None:
         message = f"the program had ended its steps and did not exit within 30 s: at step {twin.step}"
         return 2, Reason("timeout", message)

@@ -15,8 +15,8 @@ from typing import Any
 
 from twinrun.comparison.verdict import Reason, ReasonKind
 from twinrun.environment.secrets import mask_arguments
-from twinrun.errors import CannotWrite
 from twinrun.launch.interventions import Setup
+from twinrun.launch.output import Output
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.protocol import channel as wire
@@ -40,6 +40,7 @@ from twinrun.recording.folder import record_end
 from twinrun.recording.frame import Frame
 from twinrun.recording.manifest import Status
 from twinrun.recording.outline import Key, Outline, Part
+from twinrun.recording.writing import HINT, writing
 from twinrun.twin.family import entrance
 
 
@@ -54,7 +55,7 @@ class Twin:
         self.step = 0
         self.count = 0
         self.last_message = time.monotonic()
-        self.trouble: Trouble | None = None
+        self._trouble: Trouble | None = None
         self.end: End | None = None
         self.closed = False
         self.channel, theirs = wire.pair()
@@ -67,17 +68,12 @@ class Twin:
         # Not for an audit, which may run in a shell loop that reads its list from there.
         stdin = StdinCopy.shared() if spec.audit_until is None else None
         spec_file = folder / "spec.json"
-        try:
+        with writing(folder):
             folder.mkdir(parents=True)
-            out = (folder / "stdout.txt").open("wb")
-            err = (folder / "stderr.txt").open("wb")
             spec.write(spec_file)
-        except OSError as problem:
-            raise CannotWrite(
-                f"cannot write a recording to {folder}: {problem.strerror}",
-                hint="choose another place with --dir",
-            ) from None
-        with out, err, theirs:
+            self._output = Output(folder)
+        out, err = (stream.target for stream in self._output.streams)
+        with theirs:
             self.process = subprocess.Popen(
                 program.command(),
                 cwd=program.cwd,
@@ -88,6 +84,7 @@ class Twin:
                 pass_fds=(theirs.fileno(), lifeline),
                 start_new_session=True,  # its own group, so that all it starts can be ended with it
             )
+        self._output.start()
         os.close(lifeline)
         if stdin:
             stdin.feed(self.process)
@@ -110,7 +107,13 @@ class Twin:
         elif kind == wire.END:
             self.end = body
         elif kind == wire.TROUBLE:
-            self.trouble = body
+            self._trouble = body
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """Why the twin is not recorded to its end."""
+        problem = self._output.problem
+        return self._trouble or (Trouble(problem, HINT, cannot_write=True) if problem else None)
 
     def go(self) -> None:
         if not self._waits:  # nobody would read the message: after some hundreds of them, sending would block
@@ -170,9 +173,11 @@ class Twin:
 
     def wait(self, timeout: float) -> int | None:
         try:
-            return self.process.wait(timeout)
+            code = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             return None
+        self._output.catch_up()
+        return code
 
     def kill(self, status: Status = "cut-off") -> None:
         """End it and everything it started. The recording's manifest gets what only the parent knows: the exit code, and
@@ -181,6 +186,7 @@ class Twin:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self._output.close()
         with contextlib.suppress(OSError):
             os.close(self._lifeline)
         with contextlib.suppress(OSError):
@@ -192,12 +198,11 @@ class Twin:
     def tail(self, lines: int = 15) -> str:
         """The end of what the program printed: its errors first of all."""
         known = frameworks()
-        for name in ("stderr.txt", "stdout.txt"):
-            with contextlib.suppress(OSError):
-                text = (self.folder / name).read_bytes()[-16_384:].decode("utf-8", "replace").strip()
-                kept = [line for line in text.splitlines() if not any(f.is_log_noise(line) for f in known)]
-                if kept:
-                    return "\n".join(kept[-lines:])
+        for end in self._output.last(16_384):
+            text = end.decode("utf-8", "replace").strip()
+            kept = [line for line in text.splitlines() if not any(f.is_log_noise(line) for f in known)]
+            if kept:
+                return "\n".join(kept[-lines:])
         return ""
 
 
@@ -205,6 +210,8 @@ NO_END = "the program exited abruptly (os._exit or a crash)"
 
 
 def not_instrumented(trouble: Trouble, what: str) -> Reason:
+    if trouble.cannot_write:
+        return Reason("cannot-write", trouble.message)
     kind: ReasonKind = "patch-missing" if trouble.missing_point else "not-instrumented"
     return Reason(kind, f"Twinrun could not instrument {what}: {trouble.message}")
 

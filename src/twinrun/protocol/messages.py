@@ -24,6 +24,7 @@ class Trouble(msgspec.Struct, frozen=True):
     hint: str | None = None
     traceback: str | None = None
     missing_point: str | None = None
+    cannot_write: bool = False  # no room, or no permission
 
 
 class End(msgspec.Struct, frozen=True):

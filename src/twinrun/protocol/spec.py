@@ -26,6 +26,7 @@ class Spec(Intervened, msgspec.Struct, frozen=True):
     detail: bool = False
     keep_values: bool = False
     keep_child_values: bool = False  # children are compared only at the end
+    values_limit: int | None = None  # bytes of values; what comes after them is kept by digest alone
     events: bool = True
     interventions: Interventions = ()
     varied: dict[str, str] = {}  # the settings of this twin, by variation

@@ -34,6 +34,11 @@ def open_recording(folder: Path) -> tuple[Manifest, Reader]:
     return manifest, reader
 
 
+def recordings_below(folder: Path) -> list[Path]:
+    """The folders of all recordings in one."""
+    return [path.parent for path in folder.rglob(FILE)]
+
+
 def _does_not_fit(folder: Path, why: str) -> BadRecording:
     return BadRecording(f"the recording {folder} is damaged: {why}", hint="record the run again")
 

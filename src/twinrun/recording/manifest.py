@@ -14,6 +14,7 @@ import msgspec
 
 from twinrun import __version__
 from twinrun.errors import BadRecording
+from twinrun.recording.writing import writing
 
 SCHEMA = 2
 FILE = "manifest.json"
@@ -71,8 +72,12 @@ class Manifest(msgspec.Struct, frozen=True):
         partial = folder / f".{FILE}.{os.getpid()}"
         document = json.loads(json.dumps(msgspec.to_builtins(self, enc_hook=str)))
         document["checksum"] = checksum(document)
-        partial.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
-        partial.replace(folder / FILE)
+        try:
+            with writing(folder / FILE):
+                partial.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
+                partial.replace(folder / FILE)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def read_manifest(folder: Path) -> Manifest:

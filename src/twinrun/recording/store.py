@@ -6,15 +6,16 @@ import json
 import sqlite3
 import struct
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import xxhash
 
-from twinrun.errors import BadRecording, CannotWrite
+from twinrun.errors import BadRecording
 from twinrun.recording.frame import EVIDENCE, MOST_LAYOUTS, PHASES, Frame, Layout, pack_values, unpack_values
 from twinrun.recording.manifest import SCHEMA, Seal, must_be_known
+from twinrun.recording.writing import writing
 
 FILE = "steps.sqlite"
 FIRST_CHAIN = bytes(8)  # before the first frame
@@ -39,7 +40,7 @@ class Writer:
         self._next_layout = 0
         self._chain = FIRST_CHAIN
         self._count = 0
-        with _writing(self._path):
+        with writing(self._path):
             self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
             # The kernel keeps what was written when the process is killed; only a power cut could lose it.
@@ -52,7 +53,7 @@ class Writer:
         roll = b"".join(digest for _, digest in rollup)
         self._chain = chain(self._chain, frame.step, frame.span, rollup)
         whole = frame.digests if self._detail or self._count < WHOLE_FRAMES else None
-        with _writing(self._path):
+        with writing(self._path):
             row = (
                 self._count, frame.step, frame.span, self._layout(frame.layout), roll, self._chain, whole,
                 pack_values(frame.values), frame.seconds,
@@ -75,7 +76,7 @@ class Writer:
 
     def close(self) -> Seal:
         """Fold the write-ahead log into the one file, so that the folder can be copied as it is."""
-        with _writing(self._path):
+        with writing(self._path):
             self._db.execute("PRAGMA journal_mode=DELETE")
             self._db.close()
         return Seal(self._count, self._chain.hex(), digest_of(self._path))
@@ -84,7 +85,7 @@ class Writer:
 def seal_left(folder: Path) -> Seal:
     """Close the file that a killed process has left, as its writer would have."""
     path = folder / FILE
-    with _writing(path), closing(sqlite3.connect(path)) as db:
+    with writing(path), closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA journal_mode=DELETE")
     with closing(Reader(folder)) as reader:
         frames = len(reader)
@@ -287,14 +288,3 @@ def _is_cut(path: Path) -> bool:
         head = file.read(100)
     size, pages = struct.unpack(">H", head[16:18])[0], struct.unpack(">I", head[28:32])[0]
     return bool(path.stat().st_size < (65536 if size == 1 else size) * pages)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as problem:
-        raise CannotWrite(
-            f"the recording {path} cannot be written: {problem}",
-            hint="free some room, or choose another place with --dir",
-        ) from None

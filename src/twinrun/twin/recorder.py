@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from twinrun.errors import MissingPoint, TwinrunError
+from twinrun.errors import CannotWrite, MissingPoint, TwinrunError
 from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure
@@ -39,6 +39,8 @@ from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest, Status
 from twinrun.recording.store import Writer
 from twinrun.recording.values import values_file
+from twinrun.recording.writing import HINT, NO_ROOM
+from twinrun.sizes import size_in_words
 from twinrun.twin.callers import unseen
 from twinrun.twin.facts import gather
 from twinrun.twin.family import Family, Mailbox
@@ -95,6 +97,7 @@ class Recorder:
         self._owed = False
         self._layouts: dict[tuple[tuple[str, tuple[str, ...]], ...], Layout] = {}
         self._status: Status = "ended"
+        self._values_bytes = 0
         self._clock = time.perf_counter()
         if not self.is_child:
             self._open()
@@ -223,7 +226,13 @@ class Recorder:
 
     def _keep_values(self) -> None:
         """For a comparison by value with a run that is not alive at the same time."""
-        self._held().dump_all(values_file(Path(self.spec.folder), self.frames))
+        file, limit = values_file(Path(self.spec.folder), self.frames), self.spec.values_limit
+        self._held().dump_all(file)
+        self._values_bytes += file.stat().st_size
+        if limit is not None and self._values_bytes > limit:
+            self.spec = msgspec.structs.replace(self.spec, keep_values=False)
+            kept = f"values were kept up to step {self.step} only, where they took {size_in_words(self._values_bytes)}"
+            self.note(f"{kept} (TWINRUN_STATE_LIMIT)")
 
     def _held(self) -> Held:
         return Held(self._last, self.omitted)
@@ -301,7 +310,7 @@ class Recorder:
             return
         self.stop()
         with contextlib.suppress(OSError):
-            self._channel.send_message(TROUBLE, describe(problem))
+            self._channel.send_message(TROUBLE, describe(problem, self.spec.folder))
 
     def stop(self) -> None:
         """Record nothing more; the program goes on."""
@@ -336,11 +345,16 @@ def child_spec(spec: Spec) -> Spec:
     return msgspec.structs.replace(spec, lockstep=False, detail=True, keep_values=keep, tracing="")
 
 
-def describe(problem: BaseException | str) -> Trouble:
-    """Trouble as it is reported to the parent: in words where it was foreseen, with a traceback where not."""
+def describe(problem: BaseException | str, folder: str) -> Trouble:
+    """Trouble as it is reported to the parent: in words where it was foreseen, with a traceback where not. `folder` is
+    that of the recording."""
     if isinstance(problem, TwinrunError):
         missing = problem.where if isinstance(problem, MissingPoint) else None
-        return Trouble(problem.message, problem.hint, missing_point=missing)
+        cannot_write = isinstance(problem, CannotWrite)
+        return Trouble(problem.message, problem.hint, missing_point=missing, cannot_write=cannot_write)
+    if isinstance(problem, OSError) and problem.errno in NO_ROOM:
+        path = problem.filename or folder
+        return Trouble(f"cannot write {path}: {problem.strerror}", HINT, cannot_write=True)
     if isinstance(problem, OSError) and problem.filename is not None:
         return Trouble(f"{problem.filename}: {problem.strerror}")
     trace = "".join(traceback.format_exception(problem)) if isinstance(problem, Exception) else None
