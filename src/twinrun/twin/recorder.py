@@ -221,6 +221,8 @@ class Recorder:
             if isinstance(question, AskFacts):
                 return self.facts()
             return self.trace() if self.trace else NoAnswer("this twin does not trace ops")
+        except TwinrunError as problem:
+            return NoAnswer(problem.message)
         except Exception as problem:
             return NoAnswer(f"{type(problem).__name__}: {problem}", traceback.format_exc())
 
