@@ -135,13 +135,16 @@ class Stream:
 
     def _save(self, data: bytes) -> None:
         """A failure to write must not keep the process waiting: the rest is read and dropped."""
+        left = memoryview(data)
         if self.problem is None:
             try:
-                self._file.write(data)
+                while left:  # where there is little room, less is written than was asked for
+                    left = left[self._file.write(left) :]
             except OSError as problem:
                 self.problem = f"cannot write {self.path}: {problem.strerror}"
 
     def close(self) -> None:
+        self.ended = True
         os.close(self.source)
         self._leave_out()
         if self._end and self.problem is None:

@@ -33,7 +33,7 @@ from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Facts, Freeze, Trace
 from twinrun.protocol.intervention import ANYWHERE, of_kind
-from twinrun.protocol.messages import AskTrace
+from twinrun.protocol.messages import AskTrace, Trouble
 from twinrun.protocol.registry import source
 from twinrun.recording.frame import Frame
 from twinrun.recording.store import WHOLE_FRAMES
@@ -54,6 +54,7 @@ class Round:
         self.started = time.monotonic()
         self.deadline = self.started + options.timeout if options.timeout else None
         self.failed = False  # a twin did not end well
+        self.trouble: Trouble | None = None  # of a twin that was not recorded to its end
         self.dumps = Dumps(0 if options.experiment else options.dump_limit)
         self.first: Round = self  # whose first twin the others are compared with, one after the other
         frozen = [each for each in of_kind(Freeze, options.interventions) if source(each.source).files]
@@ -136,6 +137,7 @@ class Round:
         finally:
             for twin in twins:
                 twin.kill()
+                self.trouble = self.trouble or twin.trouble
 
     def _advance(self, twins: list[Twin], judge: Judge, look: Look) -> Outcome:
         self.screen.twins(twins)

@@ -108,7 +108,9 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
     finally:
         twin.kill()
         screen.close()
-    tail = (twin.trouble and twin.trouble.traceback) or (twin.tail() if reason else None)
+    if reason is None and twin.trouble is not None:  # of the last lines that it printed
+        code, reason = 2, not_instrumented(twin.trouble, "the run")
+    tail = twin.trouble.traceback if twin.trouble else twin.tail() if reason else None
     facts = twin.end.facts if twin.end is not None else Facts()
     facts.notes += remarks(options.pin, facts)
     missing = strictly_missing(options.pin, facts)
@@ -127,8 +129,6 @@ def _ending(twin: Twin, kind: str, options: RunOptions, observed: bool) -> tuple
     if kind == "timeout":
         return 2, Reason("timeout", f"no end within {options.timeout:g} s: at step {twin.step}")
     code = twin.wait(timeout=30.0)
-    if twin.trouble is not None:  # of the last lines that it printed
-        return 2, not_instrumented(twin.trouble, "the run")
     if code is None:
         message = f"the program had ended its steps and did not exit within 30 s: at step {twin.step}"
         return 2, Reason("timeout", message)

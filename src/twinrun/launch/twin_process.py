@@ -57,7 +57,8 @@ class Twin:
         self.last_message = time.monotonic()
         self._trouble: Trouble | None = None
         self.end: End | None = None
-        self.closed = False
+        self.closed = False  # the channel
+        self._over = False
         self.channel, theirs = wire.pair()
         lifeline, self._lifeline = os.pipe()
         spec = Spec(
@@ -182,10 +183,13 @@ class Twin:
     def kill(self, status: Status = "cut-off") -> None:
         """End it and everything it started. The recording's manifest gets what only the parent knows: the exit code, and
         the status where the process could not reach its end."""
+        if self._over:  # its descriptors may belong to others by now
+            return
         code = self.process.poll()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self._over = True
         self._output.close()
         with contextlib.suppress(OSError):
             os.close(self._lifeline)

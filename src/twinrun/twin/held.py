@@ -30,9 +30,11 @@ def layout_of(blocks: Sequence[Block]) -> Layout:
 
 
 class Held:
-    """Values are read where they lie. Those that changed since they were digested are not known."""
+    """Values are read where they lie, or copied from a device, one tensor at a time. Those that changed since they were
+    digested are not known."""
 
     def __init__(self, blocks: Sequence[Block], omitted: Callable[[str], Any]) -> None:
+        self._read: tuple[Key, Any] | None = None  # the last one: its pieces are asked for one after the other
         self.layout = layout_of(blocks)
         self._seen = [(block, number) for block in blocks for number in range(len(block.digests))]
         self._omitted = omitted
@@ -73,6 +75,11 @@ class Held:
         return array if digest_array(array) == block.digests[number] else None
 
     def _array(self, key: Key) -> Any:
+        if self._read is None or self._read[0] != key:
+            self._read = (key, self._fetch(key))
+        return self._read[1]
+
+    def _fetch(self, key: Key) -> Any:
         place = self.layout.places.get(key)
         if place is None:
             return self._omitted(key[1]) if key[0] == "weights" else None

@@ -94,6 +94,7 @@ class Recorder:
         self._writer: Writer | None = None
         self._blocks: list[Block] = []
         self._last: list[Block] = []  # of the frame at which the twin stands
+        self._held: Held | None = None
         self._owed = False
         self._layouts: dict[tuple[tuple[str, tuple[str, ...]], ...], Layout] = {}
         self._status: Status = "ended"
@@ -151,7 +152,7 @@ class Recorder:
             self._clock = now
             try:
                 (self._writer or self._open()).write(frame)
-                self._last = blocks
+                self._last, self._held = blocks, None
                 if self.spec.keep_values:
                     self._keep_values()
                 self._channel.send_frame(frame)
@@ -207,16 +208,16 @@ class Recorder:
                     self._owed = False
                 elif kind == ASK:
                     self._channel.send_message(ANSWER, self._answer(body))
-            self._last = []
+            self._last, self._held = [], None
 
     def _answer(self, question: Question) -> Answer:
         try:
             if isinstance(question, AskOutlines):
-                return Outlines(self._held().outlines(question.entries))
+                return Outlines(self._tensors.outlines(question.entries))
             if isinstance(question, AskValues):
-                return Values(self._held().values(question.parts))
+                return Values(self._tensors.values(question.parts))
             if isinstance(question, AskDump):
-                self._held().dump(Path(question.file), question.parts)
+                self._tensors.dump(Path(question.file), question.parts)
                 return Dumped()
             if isinstance(question, AskFacts):
                 return self.facts()
@@ -229,15 +230,18 @@ class Recorder:
     def _keep_values(self) -> None:
         """For a comparison by value with a run that is not alive at the same time."""
         file, limit = values_file(Path(self.spec.folder), self.frames), self.spec.values_limit
-        self._held().dump_all(file)
+        self._tensors.dump_all(file)
         self._values_bytes += file.stat().st_size
         if limit is not None and self._values_bytes > limit:
             self.spec = msgspec.structs.replace(self.spec, keep_values=False)
             kept = f"values were kept up to step {self.step} only, where they took {size_in_words(self._values_bytes)}"
             self.note(f"{kept} (TWINRUN_STATE_LIMIT)")
 
-    def _held(self) -> Held:
-        return Held(self._last, self.omitted)
+    @property
+    def _tensors(self) -> Held:
+        if self._held is None:
+            self._held = Held(self._last, self.omitted)
+        return self._held
 
     # the end
 
@@ -335,7 +339,8 @@ class Recorder:
         self.spec = child_spec(self.spec)
         self.lock = threading.RLock()  # another thread may have held the old one
         self.frames, self.step, self.observed = 0, 0, False
-        self._blocks, self._last, self._owed, self._status, self.failure = [], [], False, "ended", None
+        self._blocks, self._last, self._held, self._owed = [], [], None, False
+        self._status, self.failure = "ended", None
         self.session.log.forget()
         for forget in self.after_fork:
             forget()
