@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from twinrun.errors import UsageError
+from twinrun.sizes import parse_size
 
 if TYPE_CHECKING:
     from twinrun.launch.options import CheckOptions
@@ -25,7 +26,7 @@ class Option:
     from its name."""
 
     help: str
-    kind: Literal["text", "texts", "count", "time", "switch", "pin", "choice"] = "text"
+    kind: Literal["text", "texts", "count", "time", "size", "switch", "pin", "choice"] = "text"
     default: Any = None
     least: int = 1
     metavar: str | None = None
@@ -47,6 +48,8 @@ class Option:
             return self._count(name, value)
         if self.kind == "time":
             return seconds(name, value)
+        if self.kind == "size":
+            return parse_size(name, value)
         if self.kind == "pin" and type(value) in (bool, int):
             return str(value) if not isinstance(value, bool) else "default" if value else None
         if self.kind == "switch" and not isinstance(value, bool):
@@ -107,6 +110,12 @@ OPTIONS: dict[str, Option] = {
     "show_arguments": Option(
         "Write the program's arguments down as they are, but for what is surely a credential.", "switch"
     ),
+    "keep": Option("Never remove these recordings to make room for others.", "switch"),
+    "dump_limit": Option(
+        "Room for the tensors that differ, which are kept beside the recordings; of large ones the blocks that differ.",
+        "size",
+        "256MB",
+    ),
     "no_progress": Option("No live line.", "switch"),
     "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
     "output_format": Option("How the result is written.", "choice", "text"),
@@ -123,6 +132,13 @@ OPTIONS: dict[str, Option] = {
     "keep_values": Option(
         "Keep the tensors themselves, so that two runs can be compared by value.", "switch"
     ),
+    "keep_newest": Option("Remove all but the newest.", "count", least=0),
+    "limit": Option(
+        "Remove the oldest until the rest takes no more than this.  [default: TWINRUN_STATE_LIMIT, or 5GB]",
+        "size",
+    ),
+    "all": Option("Remove all, those made with --keep too.", "switch"),
+    "dry_run": Option("Remove nothing, show what would be.", "switch"),
     "source_only": Option("Read the source; run nothing.", "switch"),
     "files": Option("Every argument is a file or folder to read; runs nothing.", "switch"),
     "patches": Option("Show which functions Twinrun replaces, as found here, instead.", "switch"),
@@ -164,7 +180,7 @@ def check_options(program: Program, **given: Any) -> CheckOptions:
     interventions = parse_interventions(
         pin=pin_request(value["pin"]), vary=value["vary"], freeze=value["freeze"], stress=value["stress"]
     )
-    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files")
+    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files", "keep", "dump_limit")
     return CheckOptions(
         replace(program, show_arguments=value["show_arguments"]),
         contract=parse_contract(value["contract"]),

@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,8 @@ def test_a_program_that_vanishes_leaves_its_end_unknown(tmp_path: Path) -> None:
 
 BROKEN = """
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from twinrun.cli import group, main
 def broken(*_): raise {error}
 group.Verbs.get_command = broken
@@ -305,8 +308,8 @@ def limited(size: int, *words: str | Path) -> Answer:
 def test_a_disk_that_fills_up_while_the_program_trains(tmp_path: Path) -> None:
     program = write(tmp_path, BY_HAND + "train(200)")
     answer = limited(150_000, "check", "--no-diagnose", "--output-format", "json", program)
-    reason = undecided(answer, "not-instrumented")
-    assert "cannot be written" in reason and "steps.sqlite" in reason
+    reason = undecided(answer, "cannot-write")
+    assert reason.startswith("cannot write /") and "steps.sqlite: " in reason
     assert answer.document["output_tail"] is None
 
 
@@ -325,14 +328,16 @@ def test_a_disk_that_fills_up_with_values(tmp_path: Path) -> None:
         tmp_path, "import numpy as np, twinrun\ntwinrun.probe('x', np.zeros(100_000))\nprint('went on')"
     )
     answer = limited(300_000, "run", "--keep-values", "--output-format", "json", program)
-    assert answer.code == 2 and "could not instrument" in answer.document["reason"]
+    assert (answer.code, answer.document["reason_kind"]) == (2, "cannot-write")
+    assert re.fullmatch(
+        r"cannot write /\S+/values/00000000.safetensors: File too large", answer.document["reason"]
+    )
     assert (Path(answer.document["recording"]) / "stdout.txt").read_text() == "went on\n"
 
 
-@pytest.mark.parametrize("pages", [1, 2, 4, 8, 12, 16, 24])
-def test_a_disk_that_is_really_full(tmp_path: Path, pages: int) -> None:
-    """Wherever the room ends: at the first file, at the recording, at the manifest of its end."""
-    disk = tmp_path / "disk"
+@contextmanager
+def small_disk(place: Path, pages: int) -> Iterator[Path]:
+    disk = place / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={pages * 4096}", "tmpfs", str(disk)]
     if (
@@ -341,13 +346,52 @@ def test_a_disk_that_is_really_full(tmp_path: Path, pages: int) -> None:
     ):
         pytest.skip("only who may mount can have a disk as small as this")
     try:
-        answer = twinrun("check", "--no-diagnose", "--dir", disk / "out", write(tmp_path, PROBE))
+        yield disk
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def no_room(answer: Answer, disk: Path) -> None:
+    """One line with the path, and nothing of the program."""
     told = answer.message + answer.out
     assert answer.code == 2
-    assert re.search("No space left|is full|disk I/O error", told), told
-    assert len(told.strip().splitlines()) <= 4
+    assert re.search(
+        rf"cannot write (to )?{disk}\S*.*: (No space left|database or disk is full|disk I/O)", told
+    ), told
+    assert len(told.strip().splitlines()) <= 4 and "last lines of output" not in told
+
+
+@pytest.mark.parametrize("pages", [1, 2, 4, 8, 12, 16, 24])
+def test_a_disk_that_is_really_full(tmp_path: Path, pages: int) -> None:
+    """Wherever the room ends: at the first file, at the recording, at the manifest of its end."""
+    with small_disk(tmp_path, pages) as disk:
+        no_room(twinrun("check", "--no-diagnose", "--dir", disk / "out", write(tmp_path, PROBE)), disk)
+
+
+FILLS = {
+    "what it prints": "print('x' * 1_000_000)",
+    "the files that it writes": "open('weights', 'wb').write(bytes(1_000_000))",
+}
+
+
+@pytest.mark.parametrize("what", FILLS)
+def test_a_disk_that_a_program_fills_is_no_failure_of_the_program(tmp_path: Path, what: str) -> None:
+    """What it writes goes to our disk, and not to its own."""
+    work = tmp_path / "work"
+    work.mkdir()
+    with small_disk(tmp_path, 100) as disk:
+        program = write(work, f"{PROBE}\n{FILLS[what]}\n")
+        no_room(twinrun("check", "--no-diagnose", "--dir", disk / "out", program, cwd=work), disk)
+
+
+def test_a_disk_without_room_for_copies_of_the_programs_files(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "data").write_bytes(bytes(1_000_000))
+    with small_disk(tmp_path, 100) as disk:
+        copies: dict[str, str | None] = {"TWINRUN_VIEWS": "copy"}
+        words = ("check", "--no-diagnose", "--dir", disk / "out", write(work, PROBE))
+        no_room(twinrun(*words, cwd=work, env=copies), disk)
 
 
 def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:

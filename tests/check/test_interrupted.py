@@ -169,7 +169,7 @@ def test_a_recording_that_could_not_be_written_to_its_end_is_cut_off(tmp_path: P
     fill += "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))\n"
     program = write(tmp_path, fill + PROGRAM.replace("range(5)", "range(5000)"))
     answer = twinrun("run", "--output-format", "json", "--dir", tmp_path / "out", program, env=env)
-    assert (answer.code, answer.document["reason_kind"]) == (2, "not-instrumented")
+    assert (answer.code, answer.document["reason_kind"]) == (2, "cannot-write")
     folder = tmp_path / "out" / "A"
     manifest, reader = open_recording(folder)
     assert manifest.status == "cut-off" and 0 < reader.last_step() < 5000

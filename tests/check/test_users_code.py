@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 from support import write
-from twinrun.launch.check import observe_check
+from twinrun.launch.check import check_folder, observe_check
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.program import Program
 from twinrun.twin.callers import is_users
@@ -36,7 +36,10 @@ def test_what_pip_put_into_a_folder_is_not_the_users_own(tmp_path: Path) -> None
         place, "import json, twinrun\njson.load(open(__file__[:-8] + 'x.json'))\ntwinrun.probe('x', [1.0])"
     )
     write(place, "{}", "x.json")
-    for facts in observe_check(CheckOptions(Program(str(program))), Screen()).facts:
+    options = CheckOptions(Program(str(program)))
+    with check_folder(options) as folder:
+        observed = observe_check(options, folder, Screen())
+    for facts in observed.facts:
         read = [event.subject for event in facts.events if event.source == "input-files"]
         assert [Path(path).name for path in read] == ["x.json"]
 

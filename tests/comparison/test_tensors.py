@@ -44,7 +44,8 @@ def test_count_share_and_first_index_are_those_of_the_bits(pair: tuple[np.ndarra
 def test_the_largest_gap_is_the_largest_finite_one(pair: tuple[np.ndarray, np.ndarray]) -> None:
     a, b = pair
     found = distance(a, b)
-    gaps = [abs(float(a[index]) - float(b[index])) for index in np.ndindex(a.shape)]
+    unlike = [index for index in np.ndindex(a.shape) if a[index].tobytes() != b[index].tobytes()]
+    gaps = [abs(float(a[index]) - float(b[index])) for index in unlike]
     finite = [gap for gap in gaps if math.isfinite(gap)]
     if found.differing_count:
         assert found.max_abs == (max(finite) if finite else None)

@@ -3,7 +3,6 @@ they differ first?"""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,8 +17,9 @@ from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
 from twinrun.launch.family import Comparison
 from twinrun.recording.digest import digest_array
-from twinrun.recording.dump import Key, write_dump
 from twinrun.recording.frame import Frame, Layout, pack
+from twinrun.recording.outline import Key, Outline, Part
+from twinrun.recording.pieces import outline_of, values_of
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason
 
 NAMES = ("the baseline", "this run")
@@ -76,18 +76,17 @@ def _located(then: KeptSteps, now: KeptSteps, pairs: list[tuple[Row, Row]], equa
     """The tensor that differs at the first of these rows, or at the next one whose tensors are kept."""
     step = pairs[0][0].step
     span = max(1, step - equal)
-    with tempfile.TemporaryDirectory() as folder:
-        judge = _KeptJudge(BITWISE, folder)
-        for a, b in pairs:
-            frames = [then.frame(a), now.frame(b)]
-            if not all(frame.digests for frame in frames):
-                continue
-            found = judge.look(frames, [_scalars(frame) for frame in frames])
-            if found is not None and a is pairs[0][0]:
-                return msgspec.structs.replace(found, span=max(span, found.span))
-            if found is not None:
-                tensor = f"{found.tensor} (seen at step {a.step}: not every step is kept)"
-                return Difference(step, found.phase, tensor, span)
+    judge = _KeptJudge(BITWISE)
+    for a, b in pairs:
+        frames = [then.frame(a), now.frame(b)]
+        if not all(frame.digests for frame in frames):
+            continue
+        found = judge.look(frames, [_scalars(frame) for frame in frames])
+        if found is not None and a is pairs[0][0]:
+            return msgspec.structs.replace(found, span=max(span, found.span))
+        if found is not None:
+            tensor = f"{found.tensor} (seen at step {a.step}: not every step is kept)"
+            return Difference(step, found.phase, tensor, span)
     return Difference(step, "weights", "(in a step whose tensors are not kept)", span)
 
 
@@ -122,24 +121,23 @@ def _bands(contract: Contract, then: KeptSteps, now: KeptSteps) -> CheckResult:
 def _numeric(contract: Contract, then: KeptSteps, now: KeptSteps) -> CheckResult:
     """By the losses and metrics of every kept step, then by the kept values of the tensors that the run ended
     with."""
-    with tempfile.TemporaryDirectory() as folder:
-        judge = _KeptJudge(contract, folder)
-        for a, b in _pairs(then, now):
-            frames = [then.frame(a), now.frame(b)]
-            values = [_scalars(frame) for frame in frames]
-            shared = [{key: each[key] for key in values[0] if key in values[1]} for each in values]
-            steps = [_frame_of(f.step, f.span, each) for f, each in zip(frames, shared, strict=True)]
-            if (found := judge.look(steps, shared)) is not None:
-                return _broken(found)
-        if (uneven := _uneven(then, now)) is not None:
-            return _broken(uneven)
-        if not then.samples or not now.samples:
-            lacking = NAMES[0] if not then.samples else NAMES[1]
-            unknown = f"{lacking} keeps no values of its tensors, which {contract} needs"
-            return _found(UNDECIDED, Reason("unmeasured", unknown))
-        ends = [{(each.phase, each.name): each.array() for each in run.samples} for run in (then, now)]
-        found = judge.look([_frame_of(then.last_step, 0, each) for each in ends], ends)
-        return _broken(found) if found is not None else _found(REPEATS)
+    judge = _KeptJudge(contract)
+    for a, b in _pairs(then, now):
+        frames = [then.frame(a), now.frame(b)]
+        values = [_scalars(frame) for frame in frames]
+        shared = [{key: each[key] for key in values[0] if key in values[1]} for each in values]
+        steps = [_frame_of(f.step, f.span, each) for f, each in zip(frames, shared, strict=True)]
+        if (found := judge.look(steps, shared)) is not None:
+            return _broken(found)
+    if (uneven := _uneven(then, now)) is not None:
+        return _broken(uneven)
+    if not then.samples or not now.samples:
+        lacking = NAMES[0] if not then.samples else NAMES[1]
+        unknown = f"{lacking} keeps no values of its tensors, which {contract} needs"
+        return _found(UNDECIDED, Reason("unmeasured", unknown))
+    ends = [{(each.phase, each.name): each.array() for each in run.samples} for run in (then, now)]
+    found = judge.look([_frame_of(then.last_step, 0, each) for each in ends], ends)
+    return _broken(found) if found is not None else _found(REPEATS)
 
 
 def _frame_of(step: int, span: int, values: dict[Key, np.ndarray]) -> Frame:
@@ -161,24 +159,28 @@ class _Side:
     """A run in the place of a twin: it answers with the values that were kept."""
 
     name: str
-    folder: Path
-    values: dict[Key, np.ndarray] = field(default_factory=dict)
+    folder: Path = Path()
+    known: dict[Key, np.ndarray] = field(default_factory=dict)
 
-    def dump(self, entries: list[Key], file: Path) -> Path:
-        kept = self.folder / f"{self.name}.safetensors"
-        write_dump(kept, self.values)
-        return kept
+    def outlines(self, keys: list[Key]) -> list[Outline | None]:
+        return [outline_of(self.known[key]) if key in self.known else None for key in keys]
+
+    def values(self, parts: list[Part]) -> bytes | None:
+        return values_of(parts, self.known.get)
+
+    def dump(self, parts: list[Part], file: Path) -> str | None:
+        return None
 
 
 class _KeptJudge:
     """The judge of twins, with two kept runs in their place."""
 
-    def __init__(self, contract: Contract, folder: str) -> None:
-        self._sides = [_Side(name, Path(folder)) for name in NAMES]
+    def __init__(self, contract: Contract) -> None:
+        self._sides = [_Side(name) for name in NAMES]
         self._judge = Judge(contract, self._sides)
 
     def look(self, frames: list[Frame], values: list[dict[Key, np.ndarray]]) -> Difference | None:
         """What breaks the contract at these frames, of which these values are known."""
         for side, each in zip(self._sides, values, strict=True):
-            side.values = each
+            side.known = each
         return self._judge.first if self._judge.look(frames) else None

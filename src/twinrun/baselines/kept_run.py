@@ -13,14 +13,17 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
+from twinrun.comparison.measure import Witness
 from twinrun.environment.environment import Environment
-from twinrun.environment.numeric_fingerprint import array_of, sample_of
+from twinrun.environment.numeric_fingerprint import array_of, sample_of, sample_places
 from twinrun.errors import BadRecording
 from twinrun.launch.children import Child, children_of
 from twinrun.masking import Masked
-from twinrun.recording.dump import Key, read_dump
+from twinrun.recording.dump import read_dump
 from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame, Layout
+from twinrun.recording.outline import Key, Part
+from twinrun.recording.pieces import is_text
 from twinrun.recording.reader import Reader
 from twinrun.recording.store import chain
 from twinrun.recording.values import values_file
@@ -31,6 +34,7 @@ MOST_ROWS = 96
 _SPREAD = 1.16
 # Digests of single tensors that are kept in all; a row without them still has its chain.
 MOST_DIGESTS = 800
+_MOST_SAMPLED = 2048  # values of all tensors together, where there are not too many of them
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
@@ -213,13 +217,33 @@ def _part_of(frame: Frame, entries: list[int]) -> Frame:
     )
 
 
-def samples_of(tensors: Mapping[Key, Any], in_all: int = 2048) -> tuple[Sample, ...]:
+def samples_of(tensors: Mapping[Key, Any]) -> tuple[Sample, ...]:
     """A few values of each tensor, so that all of them fit into a small file. Strings have no values to
     compare."""
     arrays = {key: np.asarray(value) for key, value in tensors.items()}
-    numeric = {key: array for key, array in arrays.items() if array.dtype.kind not in "OSU"}
-    most = min(64, max(4, in_all // max(1, len(numeric))))
+    numeric = {key: array for key, array in arrays.items() if not is_text(str(array.dtype))}
+    most = _most_of_each(len(numeric))
     return tuple(
         Sample(phase, name, str(array.dtype), sample_of(array, most).tobytes())
         for (phase, name), array in numeric.items()
     )
+
+
+def ask_for_samples(witness: Witness, keys: list[Key]) -> tuple[Sample, ...]:
+    """The same of the tensors of a run that is held, without reading them whole."""
+    outlines = zip(keys, witness.outlines(keys), strict=True)
+    numeric = {
+        key: outline for key, outline in outlines if outline is not None and not is_text(outline.dtype)
+    }
+    most = _most_of_each(len(numeric))
+    samples = []
+    for key, outline in numeric.items():
+        places = sample_places(outline.size, most).tolist()
+        data = witness.values([Part(*key, place, place + 1) for place in places])
+        if data is not None:
+            samples.append(Sample(*key, outline.dtype, data))
+    return tuple(samples)
+
+
+def _most_of_each(count: int) -> int:
+    return min(64, max(4, _MOST_SAMPLED // max(1, count)))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from twinrun.baselines.kept_run import KeptRun, Sample, from_recording, samples_of
+from twinrun.baselines.kept_run import KeptRun, Sample, ask_for_samples, from_recording
 from twinrun.launch.check import run_check
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.run import RunOptions, RunResult, run_once
 from twinrun.launch.twin_process import Twin
-from twinrun.recording.dump import read_dump
 from twinrun.recording.frame import Frame
 from twinrun.result import REPEATS, UNDECIDED, CheckResult
 
@@ -26,12 +25,8 @@ class _Ending:
         stopped = self.steps is not None and frame.step >= self.steps
         phases = ("final", "weights") if stopped else ("final",)
         wanted = [place for place in frame.layout.places if place[0] in phases]
-        if not wanted:
-            return
-        file = twin.dump(wanted, twin.folder / "final.safetensors")
-        if file is not None and file.is_file():
-            self.samples = samples_of(read_dump(file))
-            file.unlink()
+        if wanted:
+            self.samples = ask_for_samples(twin, wanted)
 
 
 def observe(options: CheckOptions, screen: Screen | None = None) -> KeptRun | CheckResult:

@@ -21,6 +21,7 @@ VERBS = {
     "fingerprint": "Take this machine's numeric fingerprint, and compare.",
     "explain": "Explain a code: what it is, why it matters, what to write instead.",
     "doctor": "Show what is pinned, as read back, and what is not.",
+    "clean": "Remove old recordings.",
     "cost": "Measure what each control costs a program.",
 }
 

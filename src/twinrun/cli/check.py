@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _CHECKED = (
     "runs", "contract", "sequential", "freeze", "stress", "trace_ops", "trace_pipeline",
-    "steps", "pin", "vary", "timeout", "detail", "folder", "keep_files",
+    "steps", "pin", "vary", "timeout", "detail", "folder", "keep", "keep_files", "dump_limit",
     "ignore_output", "show_arguments",
 )  # fmt: skip
 

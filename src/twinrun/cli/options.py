@@ -186,7 +186,7 @@ def _option(name: str, option: Option) -> Decorator:
         *words,
         name,
         type=click.Choice(option.choices) if option.choices else click.UNPROCESSED,
-        metavar=option.metavar or {"count": "N", "time": "TIME"}.get(option.kind),
+        metavar=option.metavar or {"count": "N", "time": "TIME", "size": "SIZE"}.get(option.kind),
         multiple=option.kind == "texts",
         required=option.required,
         default=option.default,

@@ -20,6 +20,7 @@ from twinrun.settings import pin_request
     "timeout",
     "detail",
     "folder",
+    "keep",
     "show_arguments",
     "no_progress",
     "quiet",
@@ -40,7 +41,7 @@ def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **g
     from twinrun.render.text import run_lines
 
     interventions = parse_interventions(pin=pin_request(given["pin"]), vary=given["vary"])
-    how = {name: given[name] for name in ("keep_values", "steps", "timeout", "detail", "folder")}
+    how = {name: given[name] for name in ("keep_values", "steps", "timeout", "detail", "folder", "keep")}
     target = replace(the_program(program, module), show_arguments=given["show_arguments"])
     options = RunOptions(target, interventions=interventions, **how)
     live = screen(quiet=given["quiet"] or given["no_progress"])

@@ -17,7 +17,7 @@ from twinrun.errors import UsageError
 from twinrun.recording.printed import texts_by_writer
 
 STDOUT = "standard output"
-_MOST_OUTPUT = 16 << 20
+MOST_OUTPUT = 16 << 20  # of standard output, whose lines are looked at
 _MOST_LINES = 20_000  # that are aligned; of longer texts, line n is compared with line n
 _MOST = 5000  # differences that are looked at
 _NAME = "its name"  # in place of a part
@@ -37,7 +37,7 @@ class Delivery:
 
     def lines(self) -> list[str]:
         with self.output.open("rb") as file:
-            return self._visible(file.read(_MOST_OUTPUT).decode("utf-8", "replace"))
+            return self._visible(file.read(MOST_OUTPUT).decode("utf-8", "replace"))
 
     @cached_property
     def lines_by_writer(self) -> dict[str, list[str]]:
@@ -109,7 +109,7 @@ class Compared:
 
 def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Compared:
     found, reordered = _printed(one, other)
-    too_long = max(each.output.stat().st_size for each in (one, other)) > _MOST_OUTPUT
+    too_long = max(each.output.stat().st_size for each in (one, other)) > MOST_OUTPUT
     if too_long and not filecmp.cmp(one.output, other.output, shallow=False):
         found.append(Mismatch(STDOUT, a="differs, and is longer than what is looked at"))
     pairs = list(_paired(one, other))

@@ -54,8 +54,8 @@ class Difference(Distance, frozen=True):
         """One twin has ended, and the one that this names has not."""
         return self.tensor == STEP_COUNT and self.only_in is not None
 
-    def measured(self, found: Distance | None) -> Difference:
-        return self if found is None else replace(self, **asdict(found))
+    def measured(self, found: Distance) -> Difference:
+        return replace(self, **asdict(found))
 
 
 def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list[Difference]:

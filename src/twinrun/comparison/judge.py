@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from twinrun.comparison.contract import Contract
-from twinrun.comparison.frames import Difference, Distance, differences, first_to_blame
-from twinrun.comparison.tensors import distance
+from twinrun.comparison.frames import Difference, differences, first_to_blame
+from twinrun.comparison.measure import Dumps, Measured, Pair, Witness, measure, outlines_of
 from twinrun.comparison.verdict import DIVERGES, REPEATS, UNDECIDED, Growth, Reason, Verdict
-from twinrun.recording.digest import digest_array
-from twinrun.recording.dump import Key, read_dump
 from twinrun.recording.frame import Frame
+from twinrun.recording.outline import Key
 
-_MOST_DUMPED = 64  # tensors of one step that are dumped and measured
+_MOST_ASKED = 64  # weights of one step that only one twin reports
 _MOST_GROWTH = 1000
-
-
-class Witness(Protocol):
-    """A twin that can be asked for the tensors of the step it stands at, or a recording that kept them."""
-
-    name: str
-    folder: Path
-
-    def dump(self, entries: list[Key], file: Path) -> Path | None:
-        """The file that holds the values: the one asked for, or one that was kept. None where there are none."""
 
 
 @dataclass
 class Judge:
     contract: Contract
     witnesses: Sequence[Witness]
+    dumps: Dumps = field(default_factory=Dumps)
     steps: int = 0  # compared
     frames: int = 0
     observed: bool = False  # something trained, evaluated or probed was among them
@@ -49,7 +37,6 @@ class Judge:
     last_values: dict[str, list[float | None]] = field(default_factory=dict)
     unmeasured: Reason | None = None
     fed: bool = False  # a batch was compared at the step of the first difference
-    _within: dict[Key, bool] = field(default_factory=dict)  # of the tensors last measured: equal enough
 
     def look(self, frames: list[Frame]) -> bool:
         """True when the twins must be held: the contract is broken."""
@@ -77,61 +64,55 @@ class Judge:
         self.frames += 1
         self.observed = self.observed or frame.is_observation
 
+    def _pair(self, number: int) -> Pair:
+        return self.witnesses[0], self.witnesses[number]
+
     def _asked_for(self, found: list[Difference], number: int) -> list[Difference]:
         """A weight that has not changed for long is reported only where it changes. The other twin has it too."""
-        keys = [d.key for d in found if _may_be_omitted(d)][:_MOST_DUMPED]
-        dumped = self._dumped(keys, found[0].step, number)
-        differ = {key: digest_array(a) != digest_array(b) for key, (a, b) in dumped.items()}
+        keys = [d.key for d in found if _may_be_omitted(d)][:_MOST_ASKED]
+        differ = {key: a != b for key, (a, b) in outlines_of(self._pair(number), keys).items()}
         return [replace(d, only_in=None) if d.key in differ else d for d in found if differ.get(d.key, True)]
 
     def _breaks(self, blamed: Difference, found: list[Difference], number: int) -> bool:
         if self.contract.bands and self.first_bits is not None:
             return False
         judged = [d for d in found if d.judged]
-        measured = self._measure(judged, number)
-        if self.first_bits is None:
+        keys = [d.key for d in judged if d.only_in is None]
+        wanted = [key for key in keys if key == blamed.key] if self.contract.bitwise else keys
+        measured = measure(self._pair(number), wanted, self.contract)
+        first = self.first_bits is None
+        if first:
             self.pair = (self.witnesses[0].name, self.witnesses[number].name)
             self.differing = judged
-            self.first_bits = blamed = blamed.measured(measured.get(blamed.key))
+            self.first_bits = blamed = _with_distance(blamed, measured)
+        breaks = self._judged(blamed, judged, measured)
+        if first or breaks:
+            self.dumps.keep(self._pair(number), keys, blamed.step)
+        return breaks
+
+    def _judged(self, blamed: Difference, judged: list[Difference], measured: dict[Key, Measured]) -> bool:
+        """Whether these differences break the contract."""
         if self.contract.bitwise:
             self.first = blamed
             return True
         if measured:
-            ulps = [d.max_ulp for d in measured.values() if d.max_ulp is not None]
-            gaps = [d.max_abs for d in measured.values() if d.max_abs is not None]
+            distances = [each.distance for each in measured.values()]
+            ulps = [d.max_ulp for d in distances if d.max_ulp is not None]
+            gaps = [d.max_abs for d in distances if d.max_abs is not None]
             self._grow(Growth(blamed.step, max(ulps, default=None), max(gaps, default=None)))
         return not self.contract.bands and self._outside(judged, measured)
 
-    def _outside(self, judged: list[Difference], measured: dict[Key, Distance]) -> bool:
+    def _outside(self, judged: list[Difference], measured: dict[Key, Measured]) -> bool:
         for difference in judged:
             if difference.only_in is None and difference.key not in measured:
                 unknown = f"the values of {difference.tensor} at step {difference.step} are not known"
                 self.unmeasured = Reason("unmeasured", unknown)
                 self.first = difference
                 return True
-            if difference.only_in is not None or not self._within[difference.key]:
-                self.first = difference.measured(measured.get(difference.key))
+            if difference.only_in is not None or not measured[difference.key].within:
+                self.first = _with_distance(difference, measured)
                 return True
         return False
-
-    def _measure(self, judged: list[Difference], number: int) -> dict[Key, Distance]:
-        """Have both twins dump what differs, and compare it element by element."""
-        keys = [d.key for d in judged if d.only_in is None]
-        if self.contract.bitwise:
-            keys = keys[:_MOST_DUMPED]
-        dumped = self._dumped(keys, judged[0].step, number)
-        numeric, holds = self.contract.numeric, self.contract.holds
-        self._within = {key: not numeric or holds(a, b) for key, (a, b) in dumped.items()}
-        return {key: distance(a, b) for key, (a, b) in dumped.items()}
-
-    def _dumped(self, keys: list[Key], step: int, number: int) -> dict[Key, tuple[Any, Any]]:
-        """Those of the tensors that both twins write down, or have kept: there may be no room for them."""
-        dumps: list[dict[Key, Any]] = []
-        for witness in (self.witnesses[0], self.witnesses[number]):
-            kept = witness.dump(keys, witness.folder / "tensors" / f"step-{step:06d}.safetensors")
-            dumps.append(read_dump(kept) if kept is not None and kept.is_file() else {})
-        a, b = dumps
-        return {key: (a[key], b[key]) for key in keys if key in a and key in b}
 
     def _grow(self, growth: Growth) -> None:
         if len(self.growth) < _MOST_GROWTH:
@@ -169,6 +150,11 @@ class Judge:
                     left = f"{band.metric} ended at {values[0]:.9g} and {value:.9g}, outside {band}"
                     return DIVERGES, Reason("outside-band", left)
         return REPEATS, None
+
+
+def _with_distance(difference: Difference, measured: dict[Key, Measured]) -> Difference:
+    found = measured.get(difference.key)
+    return difference if found is None else difference.measured(found.distance)
 
 
 def _may_be_omitted(difference: Difference) -> bool:

@@ -14,6 +14,7 @@ EXIT: dict[str, int] = {REPEATS: 0, DIVERGES: 1, UNDECIDED: 2}
 
 ReasonKind = Literal[
     "abrupt-exit",  # a twin left Python without running its exit handlers: its last steps are unknown
+    "cannot-write",  # no room, or no permission, for a recording
     "crashed",  # a twin ended with an exit code other than 0, or by a signal
     "different-output",  # under the contract `output`
     "interrupted",  # a recording stops before its program ended

@@ -16,8 +16,8 @@ from twinrun.diagnose.suspects import may_race, suspects
 from twinrun.diagnose.variations import Varied
 from twinrun.findings.finding import Finding
 from twinrun.interrupt import Interrupted
-from twinrun.launch.check import observe_check, save
-from twinrun.launch.folders import new_folder
+from twinrun.launch.check import check_folder, observe_check, save
+from twinrun.launch.folders import Place
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.protocol import Evidence, Stress, Suspect, Vary
 from twinrun.protocol.evidence import Code
@@ -40,26 +40,33 @@ def check_and_diagnose(
     """`saved_as` is the file that the result will be written to, where it can be resumed from that."""
     screen = screen or Screen()
     try:
-        observed = observe_check(options, screen)
-        result = observed.result
-        if result.verdict != DIVERGES:
-            return result
-        with _left(result, observed.folder):
-            files = {event.file for facts in observed.facts for event in facts.events}
-            evidence = observed.evidence(_code_of(options, files))
-            if evidence is None:
-                return result
-            before = Diagnosis(
-                complete=False,
-                command=command(options, diagnose=True),
-                may_race=result.conditions.stress or may_race(evidence),
-                noticed=result.findings,
-                notes=result.notes,
-            )
-            lab = _laboratory(options, screen, budget, observed.folder, result, evidence)
-            return _diagnose(lab, result, evidence, before, saved_as, made_here=True)
+        with check_folder(options) as place:
+            return _check_and_diagnose(options, place, screen, budget, saved_as)
     finally:
         screen.close()
+
+
+def _check_and_diagnose(
+    options: CheckOptions, place: Place, screen: Screen, budget: float | None, saved_as: str | None
+) -> CheckResult:
+    observed = observe_check(options, place, screen)
+    result = observed.result
+    if result.verdict != DIVERGES:
+        return result
+    with _left(result, place.folder):
+        files = {event.file for facts in observed.facts for event in facts.events}
+        evidence = observed.evidence(_code_of(options, files))
+        if evidence is None:
+            return result
+        before = Diagnosis(
+            complete=False,
+            command=command(options, diagnose=True),
+            may_race=result.conditions.stress or may_race(evidence),
+            noticed=result.findings,
+            notes=result.notes,
+        )
+        lab = _laboratory(options, screen, budget, place.folder, result, evidence)
+        return _diagnose(lab, result, evidence, before, saved_as, made_here=True)
 
 
 def resume_diagnosis(
@@ -75,12 +82,11 @@ def resume_diagnosis(
     if before is None or before.complete or first is None:
         return saved.replace(notes=(*saved.notes, "nothing is left to try"))
     screen = screen or Screen()
-    folder = new_folder("check", options.folder)
     try:
-        with _left(saved, folder):
+        with check_folder(options) as place, _left(saved, place.folder):
             streams = tuple(row.stream for row in saved.streams)
             evidence = Evidence(first, (), streams, None, _code_of(options, ()))
-            lab = _laboratory(options, screen, budget, folder, saved, evidence)
+            lab = _laboratory(options, screen, budget, place.folder, saved, evidence)
             judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
             lab.trials = [Trial.saved(each, saved.program) for each in judged]
             return _diagnose(lab, saved, evidence, before, saved_as, made_here=False)

@@ -17,9 +17,10 @@ from math import inf
 from pathlib import Path
 
 from twinrun.comparison.judge import Judge
-from twinrun.errors import CannotCopy
+from twinrun.errors import CannotCopy, CannotWrite
 from twinrun.interrupt import Interrupted
 from twinrun.launch.check import observe_check
+from twinrun.launch.folders import Place
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.masking import MASK, mask_tokens
 from twinrun.protocol import Evidence, Interventions, Suspect, Vary
@@ -27,6 +28,7 @@ from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import as_options, without
 from twinrun.protocol.spec import Tracing
 from twinrun.recording.frame import PHASES
+from twinrun.recording.writing import filling
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Experiment
 
 _PUT_IN = f"put in what is {MASK}; --show-arguments shows all but credentials"
@@ -222,8 +224,10 @@ class Laboratory:
         )  # fmt: skip
         started = time.monotonic()
         try:
-            observed = observe_check(options, screen)
-        except CannotCopy as problem:
+            with filling(place):
+                place.mkdir(parents=True)
+                observed = observe_check(options, Place(place), screen)
+        except (CannotCopy, CannotWrite) as problem:
             self.notes.append(f"not tried: {what} ({problem.message})")
             return None
         except KeyboardInterrupt as stop:

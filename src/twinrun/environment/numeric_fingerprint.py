@@ -16,7 +16,7 @@ import numpy as np
 from twinrun.comparison.ulp import is_float, ulp_distance
 from twinrun.environment.environment import Environment, read_json, typed
 from twinrun.errors import BadRecording
-from twinrun.recording.dump import dtype_of
+from twinrun.recording.pieces import dtype_of
 
 SAMPLE = 384  # values kept of each answer, evenly spread; the digest covers all of them
 
@@ -86,9 +86,12 @@ class Agreement:
 def sample_of(array: np.ndarray, most: int = SAMPLE) -> np.ndarray:
     """Evenly spread values, ends included, of the flattened array."""
     flat = np.ascontiguousarray(array).reshape(-1)
-    if flat.size <= most:
-        return flat
-    return flat[np.linspace(0, flat.size - 1, most).astype(np.int64)]
+    return np.asarray(flat[sample_places(flat.size, most)])
+
+
+def sample_places(size: int, most: int = SAMPLE) -> np.ndarray:
+    """The numbers of the elements that are taken of so many."""
+    return np.arange(size) if size <= most else np.linspace(0, size - 1, most).astype(np.int64)
 
 
 def array_of(dtype: str, data: bytes) -> np.ndarray:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twinrun.interrupt import Interrupted
 from twinrun.launch.delivered import judge_delivered
-from twinrun.launch.folders import must_be_free, new_folder
+from twinrun.launch.folders import Place, must_be_free, recordings
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import without_refused
 from twinrun.launch.round import Round
@@ -19,7 +20,6 @@ from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Evidence, Facts, Trace
 from twinrun.protocol.evidence import Code, side_by_side
 from twinrun.quote import quoted
-from twinrun.recording.output import mask_output
 from twinrun.result import CheckResult
 
 RESULT = "result.json"  # in the folder of the check
@@ -34,6 +34,10 @@ class Observed:
     facts: tuple[Facts, ...] = ()
     traces: tuple[Trace, ...] = ()
     fed: bool = False
+
+    def noted(self, *notes: str) -> Observed:
+        """With more notes."""
+        return replace(self, result=self.result.replace(notes=(*self.result.notes, *notes)))
 
     def evidence(self, code: Code) -> Evidence | None:
         """None when the result does not say where the twins part."""
@@ -52,31 +56,34 @@ class Observed:
 def run_check(options: CheckOptions, screen: Screen | None = None) -> CheckResult:
     screen = screen or Screen()
     try:
-        return observe_check(options, screen).result
+        with check_folder(options) as place:
+            return observe_check(options, place, screen).result
     finally:
         screen.close()
 
 
-def observe_check(options: CheckOptions, screen: Screen) -> Observed:
-    """The screen is left open: a diagnosis goes on with it."""
+def check_folder(options: CheckOptions) -> AbstractContextManager[Place]:
+    """Where the recordings of a check go. Nothing is made, or removed to make room, for what cannot begin."""
     options.program.must_exist()
+    if options.keep_files:
+        must_be_free(Path(options.keep_files).absolute(), "--keep-files")
+    return recordings("check", options.folder, keep=options.keep, secrets=options.program.secrets)
+
+
+def observe_check(options: CheckOptions, place: Place, screen: Screen) -> Observed:
+    """The screen is left open: a diagnosis goes on with it."""
+    folder = place.folder
     keep = Path(options.keep_files).absolute() if options.keep_files and not options.experiment else None
-    if keep is not None:
-        must_be_free(keep, "--keep-files")
-    folder = new_folder("check", options.folder)
     secrets = options.program.secrets
-    try:
-        with ViewStore(folder) as store:
-            first = Round(options, folder, screen, store)
-            try:
-                last, observed = _observe(first)
-            except KeyboardInterrupt as stop:
-                why = Interrupted.of(stop)
-                left = save(first.interrupted(why).without(secrets), folder)
-                raise why.leaving(("", left)) from None
-            observed = observed if keep is None else _kept(last, observed, keep)
-    finally:
-        mask_output(folder, secrets)
+    with ViewStore(folder) as store:
+        first = Round(options, folder, screen, store)
+        try:
+            last, observed = _observe(first)
+        except KeyboardInterrupt as stop:
+            why = Interrupted.of(stop)
+            raise why.leaving(("", save(first.interrupted(why).without(secrets), folder))) from None
+        observed = observed.noted(*place.notes)
+        observed = observed if keep is None else _kept(last, observed, keep)
     result = observed.result.replace(findings=quoted(observed.result.findings))
     return replace(observed, result=save(result.without(secrets), folder))
 
@@ -103,8 +110,7 @@ def _kept(last: Round, observed: Observed, folder: Path) -> Observed:
         if last.views.how != "shared":
             return observed
         note = f"nothing was kept in {folder}: the twins wrote to the working folder itself"
-    result = observed.result
-    return replace(observed, result=result.replace(notes=(*result.notes, note)))
+    return observed.noted(note)
 
 
 def _observe(last: Round) -> tuple[Round, Observed]:

@@ -22,6 +22,7 @@ from twinrun.launch.program import Program
 from twinrun.launch.views import Changes, Views, Way
 from twinrun.protocol import Event, Facts, Freeze
 from twinrun.protocol.intervention import Intervention
+from twinrun.recording.writing import HINT, writing
 
 _MOST_BYTES = 256 << 20
 _MOST_FILES = 5000
@@ -59,12 +60,12 @@ class CopyViews(Views):
             left = {*_LEFT_OUT, *_LINKED, *ours}
             return [name for name in names if name in left or not _readable(Path(folder, name))]
 
-        try:
-            shutil.copytree(original, copy, symlinks=True, ignore=left_out, copy_function=_clone)
-        except (OSError, shutil.Error) as problem:
-            raise CannotWrite(
-                f"cannot copy {original}: {problem}", hint="choose another place with --dir"
-            ) from None
+        with writing(copy):
+            try:
+                shutil.copytree(original, copy, symlinks=True, ignore=left_out, copy_function=_clone)
+            except shutil.Error as problems:  # of one file or more
+                _, path, why = problems.args[0][0]
+                raise CannotWrite(f"cannot write {path}: {why.rpartition('] ')[2]}", hint=HINT) from None
         for folder, names in _linked(original):
             for name in names:
                 (copy / folder.relative_to(original) / name).symlink_to(folder / name)

@@ -7,6 +7,7 @@ from twinrun.comparison.delivered import STDOUT, Delivery, Mismatch, compare, st
 from twinrun.comparison.shown import Drawn, Run
 from twinrun.launch.reading import read_by_frameworks
 from twinrun.launch.round import Round
+from twinrun.launch.twin_process import not_instrumented
 from twinrun.masking import Secrets
 from twinrun.protocol import Event, Freeze, differs, one
 from twinrun.protocol.evidence import Pair, in_library, is_direct, side_by_side
@@ -39,6 +40,9 @@ def judge_delivered(last: Round, result: CheckResult) -> CheckResult:
         return result
     if not by_output and result.first_bit_difference is not None:  # the contract lets numbers differ
         return result
+    if last.trouble is not None:  # of the last lines: they are not there to be compared
+        reason = not_instrumented(last.trouble, "the program")
+        return result.replace(verdict=UNDECIDED, reason=reason.message, reason_kind=reason.kind)
     found = _compare(last)
     if found.differences:
         result = result.replace(notes=(*result.notes, *_not_watched(last)))

@@ -35,6 +35,8 @@ class CheckOptions(Intervened):
     carried: bool = False  # one after the other, each with the files that the one before left
     views: tuple[Way, ...] = WAYS  # the ways to give each twin its own view of the folder, the best first
     keep_files: str | None = None  # where to keep what each twin left
+    keep: bool = False  # never remove the recordings to make room for others
+    dump_limit: int = 256_000_000  # bytes of the tensors that differ
     experiment: bool = False  # one question of a diagnosis: no second look with another clock
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from twinrun.errors import BadRecording
-from twinrun.recording.digest import digest_array
-from twinrun.recording.dump import Key, read_dump
+from twinrun.recording.dump import Dump
 from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import Frame, pack
+from twinrun.recording.outline import Key, Outline, Part
+from twinrun.recording.pieces import encoded
 from twinrun.recording.values import values_file
 
 
@@ -21,25 +22,47 @@ class RecordedTwin:
         self.folder = folder
         self.manifest, self.reader = open_recording(folder)
         self.seq = -1
+        self._dump: tuple[int, Dump | None] | None = None
 
     def follow(self) -> Iterator[Frame]:
         for seq, frame in enumerate(self.reader.frames()):
             self.seq = seq
             yield frame
 
-    def dump(self, entries: list[Key], file: Path) -> Path | None:
-        kept = values_file(self.folder, self.seq)
-        if not kept.is_file():
+    @property
+    def _kept(self) -> Dump | None:
+        """The values of the frame at hand."""
+        if self._dump is None or self._dump[0] != self.seq:
+            file = values_file(self.folder, self.seq)
+            self._dump = (self.seq, Dump(file) if file.is_file() else None)
+        return self._dump[1]
+
+    def outlines(self, keys: list[Key]) -> list[Outline | None]:
+        kept = self._kept
+        return [None if kept is None else self._outline(kept, key) for key in keys]
+
+    def _outline(self, kept: Dump, key: Key) -> Outline | None:
+        found = kept.outline(key)
+        if found is None:
             return None
         frame = self.reader.frame(self.seq)
-        places = frame.layout.places
-        for key, value in read_dump(kept).items():
-            entry = places.get(key)
-            if entry is None or (frame.digests and pack([digest_array(value)]) != frame.digest(entry)):
-                raise BadRecording(
-                    f"{kept} is damaged: {key[1]} is not what was recorded", hint="record the run again"
-                )
-        return kept
+        entry = frame.layout.places.get(key)
+        if entry is None or (frame.digests and pack([found[1]]) != frame.digest(entry)):
+            file = values_file(self.folder, self.seq)
+            raise BadRecording(
+                f"{file} is damaged: {key[1]} is not what was recorded", hint="record the run again"
+            )
+        return found[0]
+
+    def values(self, parts: list[Part]) -> bytes | None:
+        kept = self._kept
+        pieces = [None if kept is None else kept.elements(part) for part in parts]
+        known = [encoded(piece) for piece in pieces if piece is not None]
+        return b"".join(known) if len(known) == len(parts) else None
+
+    def dump(self, parts: list[Part], file: Path) -> str | None:
+        """It has them already."""
+        return None
 
     def go(self) -> None:
         """A recording waits for nobody."""

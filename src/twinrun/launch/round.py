@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
+import shutil
 import string
 import time
 from collections.abc import Iterator
@@ -14,9 +17,11 @@ import msgspec
 
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
+from twinrun.comparison.measure import Dumps
 from twinrun.interrupt import Interrupted
 from twinrun.launch.children import note_survivors, with_children
 from twinrun.launch.family import Family
+from twinrun.launch.folders import state_limit
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.judged import judged
 from twinrun.launch.lockstep import Look, Outcome, advance
@@ -29,11 +34,13 @@ from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Facts, Freeze, Trace
 from twinrun.protocol.intervention import ANYWHERE, of_kind
-from twinrun.protocol.messages import AskTrace
+from twinrun.protocol.messages import AskTrace, Trouble
 from twinrun.protocol.registry import source
 from twinrun.recording.frame import Frame
 from twinrun.recording.store import WHOLE_FRAMES
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Stream, Verdict
+
+_LEAST_ROOM = 1 << 20  # bytes that a disk has which is not full
 
 
 class Round:
@@ -50,6 +57,8 @@ class Round:
         self.failed = False  # a twin did not end well
         self.fed = False  # a batch was compared at the step of the first difference
         self.judge = Judge(options.contract, [])  # of the twins that run
+        self.trouble: Trouble | None = None  # of a twin that was not recorded to its end
+        self.dumps = Dumps(0 if options.experiment else options.dump_limit)
         self.first: Round = self  # whose first twin the others are compared with, one after the other
         frozen = [each for each in of_kind(Freeze, options.interventions) if source(each.source).files]
         self.files_frozen = bool(frozen)  # every twin starts from the same ones
@@ -67,7 +76,10 @@ class Round:
 
     def again(self, name: str, **changes: Any) -> Round:
         """Another round of the same check, with these options changed."""
-        return Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
+        later = Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
+        if not later.options.experiment:
+            later.dumps = self.dumps  # the limit is one of the check
+        return later
 
     def continued(self, name: str) -> Round:
         """A round in which the second twin starts from the files that the first one left. The first need not run again
@@ -111,7 +123,7 @@ class Round:
         return Twin(
             name, program, self.folder / name, setup, steps=options.steps, events=options.events,
             tracing=options.tracing, own_folders=self.views.folders(self._view(name)),
-            keep_child_values=options.contract.numeric, **{"detail": options.detail, **settings},
+            keep_child_values=options.contract.numeric, values_limit=state_limit(), **{"detail": options.detail, **settings},
         )  # fmt: skip
 
     def _facts_of(self, twins: list[Twin]) -> list[Facts]:
@@ -128,6 +140,7 @@ class Round:
         finally:
             for twin in twins:
                 twin.kill()
+                self.trouble = self.trouble or twin.trouble
 
     def _advance(self, twins: list[Twin], judge: Judge, look: Look) -> Outcome:
         self.judge = judge
@@ -138,7 +151,7 @@ class Round:
         with self.living([]) as twins:
             for number in range(self.options.runs):
                 twins.append(self.start(number))
-            judge = Judge(self.options.contract, twins)
+            judge = Judge(self.options.contract, twins, self.dumps)
             return self.conclude(self._advance(twins, judge, judge.look), twins, judge)
 
     def sequential(self) -> CheckResult:
@@ -173,7 +186,7 @@ class Round:
             twins.append(self.start(number))
             first = self._first_twin()
             frames = first.follow()
-            judge = Judge(self.options.contract, [first, twins[0]])
+            judge = Judge(self.options.contract, [first, twins[0]], self.dumps)
             uneven: list[Frame] = []
 
             def look(live: list[Frame]) -> bool:
@@ -202,7 +215,7 @@ class Round:
         if outcome.kind == "held":
             return self._held(twins, judge)
         for ended in [twin] if outcome.kind == "uneven" else twins:
-            if ended.wait(timeout=30.0) != 0:
+            if ended.wait(timeout=30.0) != 0 or ended.trouble is not None:
                 return self._failed(ended, twins, judge)
         self.facts += self._facts_of(twins)
         if outcome.kind == "uneven":
@@ -281,6 +294,8 @@ class Round:
             self.facts.append(Facts(notes=[twin.trouble.hint] if twin.trouble.hint else []))
             reason = not_instrumented(twin.trouble, f"twin {twin.name}")
             return self._result(UNDECIDED, judge, reason, tail=twin.trouble.traceback)
+        if (full := self._no_room(twins)) is not None:
+            return self._result(UNDECIDED, judge, full)
         code = twin.process.returncode
         how = ending(code) if code is not None else "ended its steps and did not exit within 30 s"
         at = f" after step {twin.step}" if twin.step else ""
@@ -294,6 +309,17 @@ class Round:
         self.facts += [self.views.as_original(self._view(each.name), end.facts) for each, end in ends]
         reason = Reason("crashed" if code is not None else "timeout", f"{who} {how}{at}")
         return self._result(UNDECIDED, judge, reason, tail=twin.tail())
+
+    def _no_room(self, twins: list[Twin]) -> Reason | None:
+        """Where a program failed because the disk that its view is on is full. The user's own disk may not be."""
+        failures = [twin.end.facts.failure for twin in twins if twin.end is not None]
+        texts = [failure.text for failure in failures if failure is not None]
+        if self.views.how == "shared" or not any(os.strerror(errno.ENOSPC) in text for text in texts):
+            return None
+        if shutil.disk_usage(self.views.place).free > _LEAST_ROOM:
+            return None
+        what = f"cannot write {self.views.place}, where the files of the twins are"
+        return Reason("cannot-write", f"{what}: {os.strerror(errno.ENOSPC)}")
 
     def _result(
         self, verdict: Verdict, judge: Judge, reason: Reason | None = None, tail: str | None = None
@@ -311,7 +337,7 @@ class Round:
         missing = strictly_missing(self.options.pin, known)
         if missing is not None and reason is None:
             verdict, reason = UNDECIDED, Reason("pin-missing", missing)
-        notes += remarks(self.options.pin, known)
+        notes += [*remarks(self.options.pin, known), *self.dumps.notes]
         return judged(str(self.options.program), verdict, reason, judge).replace(
             runs=self.options.runs,
             streams=tuple(Stream(d.step, d.tensor) for d in judge.evidence),

@@ -15,7 +15,7 @@ from twinrun.comparison.judge import Judge
 from twinrun.findings.finding import Finding
 from twinrun.interrupt import Interrupted
 from twinrun.launch.children import children_of, with_children
-from twinrun.launch.folders import new_folder
+from twinrun.launch.folders import recordings
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.lockstep import advance
 from twinrun.launch.no_step import no_step
@@ -26,7 +26,6 @@ from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.masking import Masked
 from twinrun.protocol import Facts, Intervened, Interventions
 from twinrun.recording.frame import Frame
-from twinrun.recording.output import mask_output
 from twinrun.result import Reason, ReasonKind
 
 SCHEMA = "twinrun/run/1"
@@ -43,6 +42,7 @@ class RunOptions(Intervened):
     keep_values: bool = False
     keep_child_values: bool = False
     folder: str | None = None
+    keep: bool = False
     audit_until: float | None = None  # audit its datasets and record no events
     read_output: bool = False  # what it prints is read and then removed, not kept
 
@@ -86,18 +86,17 @@ class RunResult(Masked):
 
 def run_once(options: RunOptions, screen: Screen | None = None, on_frame: OnFrame | None = None) -> RunResult:
     options.program.must_exist()
-    folder = new_folder("run", options.folder)
     screen = screen or Screen()
-    try:
-        result = _run(options, folder, screen, on_frame)
+    secrets = None if options.read_output else options.program.secrets
+    with recordings("run", options.folder, keep=options.keep, secrets=secrets) as place:
+        result = _run(options, place.folder, screen, on_frame)
         if (again := without_refused(options, result.findings)) is not None:
             interventions, notes = again
-            result = _run(replace(options, interventions=interventions), folder / "again", screen, on_frame)
+            changed = replace(options, interventions=interventions)
+            result = _run(changed, place.folder / "again", screen, on_frame)
             result.facts.notes[:0] = notes
-    finally:
-        if not options.read_output:
-            mask_output(folder, options.program.secrets)
-    return result
+        result.facts.notes += place.notes
+        return result
 
 
 def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | None) -> RunResult:
@@ -126,7 +125,9 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
     finally:
         twin.kill()
         screen.close()
-    tail = (twin.trouble and twin.trouble.traceback) or (twin.tail() if reason else None)
+    if reason is None and twin.trouble is not None:  # of the last lines that it printed
+        code, reason = 2, not_instrumented(twin.trouble, "the run")
+    tail = twin.trouble.traceback if twin.trouble else twin.tail() if reason else None
     facts = with_children(twin.end.facts if twin.end is not None else Facts(), twin.folder)
     facts.notes += remarks(options.pin, facts)
     missing = strictly_missing(options.pin, facts)

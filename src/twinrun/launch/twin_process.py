@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from twinrun.comparison.verdict import Reason, ReasonKind
-from twinrun.errors import CannotWrite
 from twinrun.launch.children import note_survivors
 from twinrun.launch.interventions import Setup
+from twinrun.launch.output import Output
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.launch.supervised import Supervised
@@ -28,19 +28,22 @@ from twinrun.protocol.messages import (
     AskDatasets,
     AskDump,
     AskFacts,
-    Dumped,
+    AskOutlines,
+    AskValues,
     End,
     NoAnswer,
+    Outlines,
     Question,
     Trouble,
+    Values,
 )
 from twinrun.protocol.registry import frameworks
 from twinrun.protocol.spec import Spec
-from twinrun.recording.dump import Key
 from twinrun.recording.folder import record_end
 from twinrun.recording.frame import Frame
 from twinrun.recording.manifest import Status
-from twinrun.recording.printed import OUTPUT
+from twinrun.recording.outline import Key, Outline, Part
+from twinrun.recording.writing import HINT, writing
 from twinrun.twin.family import entrance
 
 _SPEC = "spec.json"  # in the folder of the recording, for as long as the twin lives
@@ -59,37 +62,34 @@ class Twin:
         self.step = 0
         self.count = 0
         self.last_message = time.monotonic()
-        self.trouble: Trouble | None = None
+        self._trouble: Trouble | None = None
         self.end: End | None = None
-        self.closed = False
+        self.closed = False  # the channel
         self._killed = False
+        with writing(folder):
+            folder.mkdir(parents=True)
+            self._output = Output(folder)
         self.channel, theirs = wire.pair()
         spec = Spec(
             str(folder), theirs.fileno(), str(program), program.shown_arguments, show_arguments=program.show_arguments,
-            watched=tuple(framework.module for framework in frameworks()), interventions=setup.interventions, varied=setup.varied, **settings,
+            output=self._output.pipe, watched=tuple(framework.module for framework in frameworks()), interventions=setup.interventions, varied=setup.varied, **settings,
         )  # fmt: skip
         self._waits = spec.lockstep
         try:
             self.process = self._start(program, spec, theirs, setup)
         except BaseException:
             (folder / _SPEC).unlink(missing_ok=True)
+            self._output.close()
             raise
 
     def _start(self, program: Program, spec: Spec, theirs: socket.socket, setup: Setup) -> Supervised:
         # Not for an audit, which may run in a shell loop that reads its list from there.
         stdin = StdinCopy.shared() if spec.audit_until is None else None
-        folder, spec_file = self.folder, self.folder / _SPEC
-        try:
-            folder.mkdir(parents=True)
-            out = (folder / OUTPUT).open("wb")
-            err = (folder / "stderr.txt").open("wb")
+        spec_file = self.folder / _SPEC
+        with writing(spec_file):
             spec.write(spec_file)
-        except OSError as problem:
-            raise CannotWrite(
-                f"cannot write a recording to {folder}: {problem.strerror}",
-                hint="choose another place with --dir",
-            ) from None
-        with out, err, theirs:
+        out, err = (stream.target for stream in self._output.streams)
+        with theirs:
             process = Supervised(
                 program,
                 (theirs.fileno(),),
@@ -99,6 +99,7 @@ class Twin:
                 stderr=err,
                 env=_environment(spec_file, setup.environment),
             )
+        self._output.start()
         if stdin and process.stdin:
             stdin.feed(process.stdin)
         return process
@@ -121,7 +122,13 @@ class Twin:
         elif kind == wire.END:
             self.end = body
         elif kind == wire.TROUBLE:
-            self.trouble = body
+            self._trouble = body
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """Why the twin is not recorded to its end."""
+        problem = self._output.problem
+        return self._trouble or (Trouble(problem, HINT, cannot_write=True) if problem else None)
 
     def go(self) -> None:
         if not self._waits:  # nobody would read the message: after some hundreds of them, sending would block
@@ -148,9 +155,17 @@ class Twin:
             with contextlib.suppress(OSError):
                 self.channel.set_timeout(None)
 
-    def dump(self, entries: list[Key], file: Path) -> Path | None:
-        answer = self.ask(AskDump(entries, str(file)))
-        return Path(answer.file) if isinstance(answer, Dumped) else None
+    def outlines(self, keys: list[Key]) -> list[Outline | None]:
+        answer = self.ask(AskOutlines(keys))
+        return answer.outlines if isinstance(answer, Outlines) else [None] * len(keys)
+
+    def values(self, parts: list[Part]) -> bytes | None:
+        answer = self.ask(AskValues(parts))
+        return answer.data if isinstance(answer, Values) else None
+
+    def dump(self, parts: list[Part], file: Path) -> str | None:
+        answer = self.ask(AskDump(parts, str(file)))
+        return answer.error if isinstance(answer, NoAnswer) else None
 
     def facts(self) -> Facts:
         """What the twin knows of itself: as reported at its end, or now."""
@@ -177,17 +192,21 @@ class Twin:
         return not self.closed and bool(select.select([self.channel], [], [], 0)[0])
 
     def wait(self, timeout: float) -> int | None:
-        return self.process.wait(timeout)
+        code = self.process.wait(timeout)
+        if code is not None:
+            self._output.catch_up()
+        return code
 
     def kill(self, status: Status = "cut-off") -> None:
         """End it and everything it started. The recording's manifest gets what only the parent knows: the exit code, and
         the status where the process could not reach its end."""
-        if self._killed:
+        if self._killed:  # its descriptors may belong to others by now
             return
         code = self.process.poll()
         note_survivors(self.folder)
         self.process.end()
         self._killed = True
+        self._output.close()
         with contextlib.suppress(OSError):
             self.channel.close()
         with contextlib.suppress(OSError):
@@ -198,13 +217,12 @@ class Twin:
     def tail(self, lines: int = 15) -> str:
         """The end of what the program printed: its errors first of all."""
         known = frameworks()
-        for name in ("stderr.txt", OUTPUT):
-            with contextlib.suppress(OSError):
-                text = (self.folder / name).read_bytes()[-2 * _TAIL :].decode("utf-8", "replace")
-                text = self._secrets.mask(text)[-_TAIL:].strip()  # half a token does not look like one
-                kept = [line for line in text.splitlines() if not any(f.is_log_noise(line) for f in known)]
-                if kept:
-                    return "\n".join(kept[-lines:])
+        for end in self._output.last(2 * _TAIL):
+            # Masked before it is cut: half a token does not look like one.
+            text = self._secrets.mask(end.decode("utf-8", "replace"))[-_TAIL:].strip()
+            kept = [line for line in text.splitlines() if not any(f.is_log_noise(line) for f in known)]
+            if kept:
+                return "\n".join(kept[-lines:])
         return ""
 
 
@@ -212,6 +230,8 @@ NO_END = "the program exited abruptly (os._exit or a crash)"
 
 
 def not_instrumented(trouble: Trouble, what: str) -> Reason:
+    if trouble.cannot_write:
+        return Reason("cannot-write", trouble.message)
     kind: ReasonKind = "patch-missing" if trouble.missing_point else "not-instrumented"
     return Reason(kind, f"Twinrun could not instrument {what}: {trouble.message}")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from twinrun.errors import CannotCopy, CannotWrite
 from twinrun.launch.copy_view import CopyViews, copy_problem
-from twinrun.launch.folders import default_root, remove_tree
+from twinrun.launch.folders import Hold, default_root, remove_tree
 from twinrun.launch.overlay_view import OverlayViews, outermost, overlay_problem, submounts
 from twinrun.launch.program import Program
 from twinrun.launch.views import WAYS, Views, Way, below
@@ -21,14 +21,15 @@ VARIABLE = "TWINRUN_VIEWS"  # only this way
 class ViewStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder  # of the recordings
-        self._places: list[Path] = []
+        self._places: dict[Path, Hold] = {}
 
     def __enter__(self) -> ViewStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for place in self._places:
+        for place, held in self._places.items():
             remove_tree(place)
+            held.close()
 
     def views(
         self,
@@ -120,7 +121,7 @@ class ViewStore:
             place = Path(tempfile.mkdtemp(prefix="twinrun-views-", dir=parent)).resolve()
         except OSError:
             return None
-        self._places.append(place)
+        self._places[place] = Hold(place)  # one that is left behind in the default folder is removed some day
         return place
 
 

@@ -6,8 +6,7 @@ import msgspec
 
 from twinrun.protocol.evidence import Trace
 from twinrun.protocol.facts import DatasetsAudit, Facts
-
-Entry = tuple[str, str]  # phase and name of a tensor
+from twinrun.recording.outline import Key, Outline, Part
 
 
 class LayoutMessage(msgspec.Struct, frozen=True):
@@ -25,6 +24,7 @@ class Trouble(msgspec.Struct, frozen=True):
     hint: str | None = None
     traceback: str | None = None
     missing_point: str | None = None
+    cannot_write: bool = False  # no room, or no permission
 
 
 class End(msgspec.Struct, frozen=True):
@@ -37,10 +37,22 @@ class End(msgspec.Struct, frozen=True):
 # Questions to a twin that is held, and their answers.
 
 
-class AskDump(msgspec.Struct, frozen=True, tag="dump"):
-    """Write these tensors of the frame at which the twin stands to a file."""
+class AskOutlines(msgspec.Struct, frozen=True, tag="outlines"):
+    """Type, shape and digests of these tensors of the frame at which the twin stands."""
 
-    entries: list[Entry]
+    entries: list[Key]
+
+
+class AskValues(msgspec.Struct, frozen=True, tag="values"):
+    """These elements of tensors that were outlined."""
+
+    parts: list[Part]
+
+
+class AskDump(msgspec.Struct, frozen=True, tag="dump"):
+    """Write these parts to a file."""
+
+    parts: list[Part]
     file: str
 
 
@@ -56,13 +68,23 @@ class AskDatasets(msgspec.Struct, frozen=True, tag="datasets"):
     """Audit what the twin is iterating."""
 
 
-Question = AskDump | AskFacts | AskTrace | AskDatasets
+Question = AskOutlines | AskValues | AskDump | AskFacts | AskTrace | AskDatasets
+
+
+class Outlines(msgspec.Struct, frozen=True, tag="outlines"):
+    """In the order asked for; None for what changed since it was digested."""
+
+    outlines: list[Outline | None]
+
+
+class Values(msgspec.Struct, frozen=True, tag="values"):
+    """As `recording.pieces.values_of` gives them."""
+
+    data: bytes | None
 
 
 class Dumped(msgspec.Struct, frozen=True, tag="dumped"):
-    """`file` is where the values are, of those tensors that have not changed since they were digested."""
-
-    file: str
+    pass
 
 
 class NoAnswer(msgspec.Struct, frozen=True, tag="none"):
@@ -70,4 +92,4 @@ class NoAnswer(msgspec.Struct, frozen=True, tag="none"):
     traceback: str | None = None
 
 
-Answer = Dumped | Facts | Trace | DatasetsAudit | NoAnswer
+Answer = Outlines | Values | Dumped | Facts | Trace | DatasetsAudit | NoAnswer

@@ -20,12 +20,14 @@ class Spec(Intervened, msgspec.Struct, frozen=True):
     program: str
     arguments: tuple[str, ...] = ()  # masked
     show_arguments: bool = False  # those of the processes that the program starts
+    output: tuple[int, int] = (0, 0)  # device and inode of the pipe that standard output is
     watched: tuple[str, ...] = ()  # modules of frameworks
     lockstep: bool = True
     steps: int | None = None
     detail: bool = False
     keep_values: bool = False
     keep_child_values: bool = False  # children are compared only at the end
+    values_limit: int | None = None  # bytes of values; what comes after them is kept by digest alone
     events: bool = True
     interventions: Interventions = ()
     varied: dict[str, str] = {}  # the settings of this twin, by variation

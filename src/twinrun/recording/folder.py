@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from twinrun.errors import BadRecording
 from twinrun.recording.manifest import Manifest, Seal, Status, read_manifest
 from twinrun.recording.reader import Reader
-from twinrun.recording.store import FILE, FIRST_CHAIN, digest_of, writing
+from twinrun.recording.store import FILE, FIRST_CHAIN, digest_of
+from twinrun.recording.writing import writing
 
 
 def open_recording(folder: Path) -> tuple[Manifest, Reader]:
@@ -34,6 +35,11 @@ def open_recording(folder: Path) -> tuple[Manifest, Reader]:
     if (frames, last.hex()) != (seal.frames, seal.chain):
         raise _does_not_fit(folder, f"{FILE} has {frames} frames, the manifest says {seal.frames}")
     return manifest, reader
+
+
+def recordings_below(folder: Path) -> list[Path]:
+    """The folders of all recordings in one."""
+    return [path.parent for path in folder.rglob(FILE)]
 
 
 def _does_not_fit(folder: Path, why: str) -> BadRecording:

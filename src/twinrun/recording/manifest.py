@@ -15,6 +15,7 @@ import msgspec
 from twinrun import __version__, untrusted
 from twinrun.errors import BadRecording
 from twinrun.masking import Masked
+from twinrun.recording.writing import writing
 
 SCHEMA = 2
 FILE = "manifest.json"
@@ -73,8 +74,12 @@ class Manifest(Masked, msgspec.Struct, frozen=True):
         partial = folder / f".{FILE}.{os.getpid()}"
         document = json.loads(json.dumps(msgspec.to_builtins(self, enc_hook=str)))
         document["checksum"] = checksum(document)
-        partial.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
-        partial.replace(folder / FILE)
+        try:
+            with writing(folder / FILE):
+                partial.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
+                partial.replace(folder / FILE)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -115,9 +115,8 @@ class Reader:
             before = chain(before, step, span, rollup)
             if before != after:
                 raise self._damaged(f"frame {place} was changed, or one before it is missing")
-            if digests is not None and (
-                not isinstance(digests, bytes) or Frame(step, span, layout, digests).rollup() != rollup
-            ):
+            fits = digests is None or (isinstance(digests, bytes) and len(digests) == 8 * len(layout))
+            if not fits or (digests and Frame(step, span, layout, digests).rollup() != rollup):
                 raise self._damaged(f"the digests of frame {place} were changed")
 
     def first_observation(self) -> int | None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import xxhash
 
 from twinrun import untrusted
-from twinrun.errors import BadRecording, CannotWrite
+from twinrun.errors import BadRecording
 from twinrun.recording.frame import EVIDENCE, MOST_LAYOUTS, Frame, Layout, pack_values
 from twinrun.recording.manifest import SCHEMA, Seal
+from twinrun.recording.writing import writing
 
 FILE = "steps.sqlite"
 FIRST_CHAIN = bytes(8)  # before the first frame
@@ -104,14 +103,3 @@ def chain(before: bytes, step: int, span: int, rollup: tuple[tuple[str, bytes], 
             hasher.update(phase.encode())
             hasher.update(digest)
     return hasher.digest()
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as problem:
-        raise CannotWrite(
-            f"the recording {path} cannot be written: {problem}",
-            hint="free some room, or choose another place with --dir",
-        ) from None

@@ -41,7 +41,7 @@ def start(spec_file: str) -> None:
     try:
         recorder = session.recorder = activate(Recorder(spec, channel, session, family))
     except (TwinrunError, OSError) as problem:  # no room, or no permission, for a recording
-        channel.send_message(TROUBLE, describe(problem))
+        channel.send_message(TROUBLE, describe(problem, spec.folder))
         return
     follow_children(recorder)
     follow_output(recorder)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twinrun.protocol.point import Point
-from twinrun.recording.printed import FILE, MOST, OUTPUT, Printed
+from twinrun.recording.printed import FILE, MOST, Printed
 
 if TYPE_CHECKING:
     from twinrun.twin.family import Family
@@ -26,7 +26,8 @@ _LONGEST = 8192  # characters of a line that are kept before they are written do
 def follow_output(recorder: Recorder) -> None:
     folder = Path(recorder.spec.folder)
     with contextlib.suppress(OSError):
-        if os.path.samestat(os.fstat(1), (folder / OUTPUT).stat()):  # and no pipe that the program reads
+        about = os.fstat(1)
+        if (about.st_dev, about.st_ino) == recorder.spec.output:  # and no pipe that the program reads
             notes = _Notes(folder / FILE, recorder.family)
             recorder.at_finish.append(notes.flush)
             recorder.after_fork.append(notes.forget)

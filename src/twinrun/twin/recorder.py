@@ -16,8 +16,7 @@ from typing import Any
 
 import msgspec
 
-from twinrun.errors import MissingPoint, TwinrunError
-from twinrun.masking import mask_tokens
+from twinrun.errors import CannotWrite, MissingPoint, TwinrunError
 from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure
@@ -26,20 +25,27 @@ from twinrun.protocol.messages import (
     AskDatasets,
     AskDump,
     AskFacts,
+    AskOutlines,
+    AskValues,
     Dumped,
     End,
     NoAnswer,
+    Outlines,
     Question,
     Trouble,
+    Values,
 )
 from twinrun.protocol.spec import Spec
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest, Status
 from twinrun.recording.store import Writer
 from twinrun.recording.values import values_file
+from twinrun.recording.writing import HINT, NO_ROOM
+from twinrun.sizes import size_in_words
 from twinrun.twin.callers import unseen
 from twinrun.twin.facts import gather
 from twinrun.twin.family import Family, Mailbox
+from twinrun.twin.held import Held, layout_of
 from twinrun.twin.session import Session
 
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
@@ -89,9 +95,11 @@ class Recorder:
         self._writer: Writer | None = None
         self._blocks: list[Block] = []
         self._last: list[Block] = []  # of the frame at which the twin stands
+        self._held: Held | None = None
         self._owed = False
         self._layouts: dict[tuple[tuple[str, tuple[str, ...]], ...], Layout] = {}
         self._status: Status = "ended"
+        self._values_bytes = 0
         self._clock = time.perf_counter()
         if not self.is_child:
             self._open()
@@ -145,7 +153,7 @@ class Recorder:
             self._clock = now
             try:
                 (self._writer or self._open()).write(frame)
-                self._last = blocks
+                self._last, self._held = blocks, None
                 if self.spec.keep_values:
                     self._keep_values()
                 self._channel.send_frame(frame)
@@ -173,7 +181,7 @@ class Recorder:
         if layout is None:
             if len(self._layouts) >= MOST_LAYOUTS:
                 self._layouts.clear()
-            layout = self._layouts[shape] = _layout(blocks)
+            layout = self._layouts[shape] = layout_of(blocks)
         digests: list[int] = []
         values: list[tuple[int, float]] = []
         for block in blocks:
@@ -201,17 +209,24 @@ class Recorder:
                     self._owed = False
                 elif kind == ASK:
                     self._channel.send_message(ANSWER, self._answer(body))
-            self._last = []
+            self._last, self._held = [], None
 
     def _answer(self, question: Question) -> Answer:
         try:
+            if isinstance(question, AskOutlines):
+                return Outlines(self._tensors.outlines(question.entries))
+            if isinstance(question, AskValues):
+                return Values(self._tensors.values(question.parts))
             if isinstance(question, AskDump):
-                return self._dump(question)
+                self._tensors.dump(Path(question.file), question.parts)
+                return Dumped()
             if isinstance(question, AskFacts):
                 return self.facts()
             if isinstance(question, AskDatasets):
                 return self._datasets()
             return self.trace() if self.trace else NoAnswer("this twin does not trace ops")
+        except TwinrunError as problem:
+            return NoAnswer(problem.message)
         except Exception as problem:
             return NoAnswer(f"{type(problem).__name__}: {problem}", traceback.format_exc())
 
@@ -220,31 +235,21 @@ class Recorder:
         with unseen():
             return audited() if audited is not None else NoAnswer("no framework with datasets was imported")
 
-    def _dump(self, question: AskDump) -> Dumped:
-        """Write the tensors asked for, but those that changed since they were digested."""
-        from twinrun.recording.digest import digest_array
-        from twinrun.recording.dump import write_dump
-
-        tensors: dict[tuple[str, str], Any] = {}
-        places = _layout(self._last).places
-        seen = [(block, number) for block in self._last for number in range(len(block.digests))]
-        for phase, name in question.entries:
-            if (phase, name) in places:
-                block, number = seen[places[phase, name]]
-                array = block.read(number) if block.read else None
-                if array is not None and digest_array(array) == block.digests[number]:
-                    tensors[phase, name] = array
-            elif phase == "weights" and (array := self.omitted(name)) is not None:
-                tensors[phase, name] = array
-        Path(question.file).parent.mkdir(exist_ok=True)
-        write_dump(Path(question.file), tensors)
-        return Dumped(question.file)
-
     def _keep_values(self) -> None:
         """For a comparison by value with a run that is not alive at the same time."""
-        layout = _layout(self._last)
-        file = values_file(Path(self.spec.folder), self.frames)
-        self._dump(AskDump(list(zip(layout.phases, layout.names, strict=True)), str(file)))
+        file, limit = values_file(Path(self.spec.folder), self.frames), self.spec.values_limit
+        self._tensors.dump_all(file)
+        self._values_bytes += file.stat().st_size
+        if limit is not None and self._values_bytes > limit:
+            self.spec = msgspec.structs.replace(self.spec, keep_values=False)
+            kept = f"values were kept up to step {self.step} only, where they took {size_in_words(self._values_bytes)}"
+            self.note(f"{kept} (TWINRUN_STATE_LIMIT)")
+
+    @property
+    def _tensors(self) -> Held:
+        if self._held is None:
+            self._held = Held(self._last, self.omitted)
+        return self._held
 
     # the end
 
@@ -319,7 +324,7 @@ class Recorder:
             return
         self.stop()
         with contextlib.suppress(OSError):
-            self._channel.send_message(TROUBLE, describe(problem))
+            self._channel.send_message(TROUBLE, describe(problem, self.spec.folder))
 
     def stop(self) -> None:
         """Record nothing more; the program goes on."""
@@ -342,7 +347,8 @@ class Recorder:
         self.spec = child_spec(self.spec)
         self.lock = threading.RLock()  # another thread may have held the old one
         self.frames, self.step, self.observed = 0, 0, False
-        self._blocks, self._last, self._owed, self._status, self.failure = [], [], False, "ended", None
+        self._blocks, self._last, self._held, self._owed = [], [], None, False
+        self._status, self.failure = "ended", None
         self.session.log.forget()
         for forget in self.after_fork:
             forget()
@@ -354,28 +360,20 @@ def child_spec(spec: Spec) -> Spec:
     return msgspec.structs.replace(spec, lockstep=False, detail=True, keep_values=keep, tracing="")
 
 
-def describe(problem: BaseException | str) -> Trouble:
-    """Trouble as it is reported to the parent: in words where it was foreseen, with a traceback where not."""
+def describe(problem: BaseException | str, folder: str) -> Trouble:
+    """Trouble as it is reported to the parent: in words where it was foreseen, with a traceback where not. `folder` is
+    that of the recording."""
     if isinstance(problem, TwinrunError):
         missing = problem.where if isinstance(problem, MissingPoint) else None
-        return Trouble(problem.message, problem.hint, missing_point=missing)
+        cannot_write = isinstance(problem, CannotWrite)
+        return Trouble(problem.message, problem.hint, missing_point=missing, cannot_write=cannot_write)
+    if isinstance(problem, OSError) and problem.errno in NO_ROOM:
+        path = problem.filename or folder
+        return Trouble(f"cannot write {path}: {problem.strerror}", HINT, cannot_write=True)
     if isinstance(problem, OSError) and problem.filename is not None:
         return Trouble(f"{problem.filename}: {problem.strerror}")
     trace = "".join(traceback.format_exception(problem)) if isinstance(problem, Exception) else None
     return Trouble(str(problem), traceback=trace)
-
-
-def _layout(blocks: list[Block]) -> Layout:
-    """Names made unique within a phase: the second batch of a step is `x[2]`."""
-    phases: list[str] = []
-    names: list[str] = []
-    seen: dict[tuple[str, str], int] = {}
-    for block in blocks:
-        for name in map(mask_tokens, block.names):
-            count = seen[block.phase, name] = seen.get((block.phase, name), 0) + 1
-            phases.append(block.phase)
-            names.append(name if count == 1 else f"{name}[{count}]")
-    return Layout(tuple(phases), tuple(names))
 
 
 _active: Recorder | None = None

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from twinrun.frameworks.tensorflow.reading import Together, read_handle, size_of
+from twinrun.frameworks.tensorflow.reading import Packed, Together, read_handle, shape_of, size_of
 from twinrun.frameworks.tensorflow.tensors import EagerTensor
-from twinrun.recording.digest import Digester, digest_array
+from twinrun.recording.digest import Digester, digest_array, digest_rows
 from twinrun.twin.callers import user_site
 from twinrun.twin.recorder import Block
 
@@ -24,6 +24,8 @@ _KEPT_BYTES = 256 << 20
 # A variable is reported at every look while fewer than so many were created after it, or while it changed within so
 # many looks. Neither depends on whether it is still alive.
 _RECENT, _LOOKS = 64, 64
+# So many variables of so few bytes are read together, once they have been the same for some looks.
+_MANY, _SMALL, _SETTLED = 256, 4096, 4
 _MOST_OF_METRICS, _LARGEST_OF_METRICS = 256, 1 << 20
 
 
@@ -37,6 +39,7 @@ class Tracked:
     kind: int  # its type's number in TensorFlow
     is_integer: bool
     size: int  # in bytes, 0 where it is not known
+    shape: tuple[int, ...] | None  # None where it is not known, or where the elements are no numbers
     number: int  # in the order of creation
     own_name: str
     site: tuple[str, int] | None
@@ -58,34 +61,61 @@ class Tracked:
         return None if found is None else digest_array(found)
 
     def value(self) -> np.ndarray | None:
+        """The variable's own memory."""
         handle = self.handle
-        found = None if handle is None else read_handle(handle, self.kind, self.size)
-        return None if found is None else found.copy()
+        return None if handle is None else read_handle(handle, self.kind, self.size)
 
 
 Group = tuple[str, tuple[str, ...], list[Tracked]]  # kind, names, members
 
 
 class Plan:
-    """How to read all variables at every look: worked out once, and again when variables come or go."""
+    """How to read all variables at every look: worked out once, and again when variables come or go. `packed` where they
+    have not done so for some time: it takes longer to make, and is faster where there are very many."""
 
-    def __init__(self, tracked: list[Tracked]) -> None:
+    def __init__(self, tracked: list[Tracked], *, packed: bool = False) -> None:
         alive = [one for one in tracked if one.handle is not None]
         dead = [one for one in tracked if one.handle is None]
-        self.tracked = [*alive, *dead]
-        self._alive = alive
+        self.packed, self.looks = packed, 0
+        small = [one for one in alive if one.shape is not None and 0 < one.size <= _SMALL] if packed else []
+        self._packed = _pack(small)
+        self._small = [small[number] for number in self._packed.order] if self._packed is not None else []
+        apart = set(self._small)
+        self._others = [one for one in alive if one not in apart]
         self._dead = [one.last for one in dead]
+        self.tracked = [*self._small, *self._others, *dead]
         self._together: Together | None = None
-        if alive and all(one.size for one in alive):
-            self._together = Together([one.handle for one in alive], [one.kind for one in alive])
-        self._digester = Digester([one.size for one in alive])
+        if self._others and all(one.size for one in self._others):
+            self._together = Together(
+                [one.handle for one in self._others], [one.kind for one in self._others]
+            )
+        self._digester = Digester([one.size for one in self._others])
 
     def digests(self) -> list[int | None]:
         """Of `tracked`, as they are now."""
+        self.looks += 1
+        groups = self._packed.read() if self._packed is not None else None
         arrays = self._together.read() if self._together is not None else None
-        if arrays is None:
-            return [*(one.look() for one in self._alive), *self._dead]
-        return [*self._digester.digest(arrays), *self._dead]
+        found: list[int | None] = []
+        if groups is None:
+            found += [one.look() for one in self._small]
+        else:
+            for group in groups:
+                found += digest_rows(group)
+        found += [one.look() for one in self._others] if arrays is None else self._digester.digest(arrays)
+        return found + self._dead
+
+
+def _pack(small: list[Tracked]) -> Packed | None:
+    """None where there are too few to gain anything, or where it is not possible."""
+    shapes = [one.shape for one in small if one.shape is not None]
+    if len(small) < _MANY:
+        return None
+    try:
+        packed = Packed([one.handle for one in small], [one.kind for one in small], shapes)
+    except Exception:
+        return None
+    return None if packed.read() is None else packed
 
 
 class Variables:
@@ -113,6 +143,7 @@ class Variables:
         self._died: deque[Any] = deque()
         self._plan: Plan | None = None
         self._groups: list[Group] | None = None
+        self._settled = _SETTLED
         self._trains = False
         self._kept_dead: list[Tracked] = []
         self._kept_bytes = 0
@@ -138,7 +169,7 @@ class Variables:
             own_name = str(getattr(variable, "name", "") or "Variable").partition(":")[0]
             dtype = variable.dtype
             one = Tracked(
-                ref, handle, dtype.as_datatype_enum, dtype.is_integer, size_of(variable), self._count,
+                ref, handle, dtype.as_datatype_enum, dtype.is_integer, size_of(variable), shape_of(variable), self._count,
                 own_name, user_site(),
             )  # fmt: skip
             self._count += 1
@@ -252,18 +283,25 @@ class Variables:
         self._looks += 1
         if self._plan is None:
             self._plan = Plan(self._seen)
-        recent, lately = self._count - _RECENT, self._looks - _LOOKS
+        elif self._plan.looks == self._settled and not self._plan.packed:
+            self._plan = Plan(self._seen, packed=True)
+            self._settled *= 2  # where they come and go, it is made ever more rarely
+        looks, recent, lately = self._looks, self._count - _RECENT, self._looks - _LOOKS
         regroup = False
         for one, digest in zip(self._plan.tracked, self._plan.digests(), strict=True):
+            reported = True
             if digest != one.digest and digest is not None:
-                one.digest, one.changed = digest, self._looks
-            reported = one.number >= recent or one.changed > lately
+                one.digest = digest
+                one.changed = looks
+            else:
+                reported = one.changed > lately or one.number >= recent
             if reported is not one.reported:
                 one.reported = reported
                 regroup = True
         if regroup:  # a dead one does not come back
-            self._seen = [one for one in self._seen if one.reported or one.handle is not None]
-            self._plan = None
+            seen = [one for one in self._seen if one.reported or one.handle is not None]
+            if len(seen) < len(self._seen):
+                self._seen, self._plan = seen, None
         if regroup or self._groups is None:
             self._groups = grouped([one for one in self._seen if one.reported])
         return self._groups
