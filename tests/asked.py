@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
+import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from support import COMMAND, Answer, environment
@@ -47,14 +46,19 @@ def refused(*words: str | Path) -> str:
 
 def refused_cheaply(*words: str | Path) -> str:
     """The same in a process of its own. The limit of time is on what it computes: others may use the machine."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(
-            [*COMMAND, *map(str, words)], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment()
-        )
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        for file in (out, err):
-            file.seek(0)
-        answer = Answer(process.returncode, out.read().decode(), err.read().decode())
-    assert used.ru_utime + used.ru_stime <= SECONDS and used.ru_maxrss / 1024 <= MEGABYTES, used
-    return refusal(answer)
+    ran = subprocess.run(
+        [sys.executable, "-c", _MEASURED, *COMMAND, *map(str, words)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, env=environment(),
+    )  # fmt: skip
+    code, out, err, seconds, kilobytes = json.loads(ran.stdout)
+    assert seconds <= SECONDS and kilobytes / 1024 <= MEGABYTES, (seconds, kilobytes)
+    return refusal(Answer(code, out, err))
+
+
+# In a process between, as a new process counts the memory of the one that started it as its own.
+_MEASURED = """
+import json, resource, subprocess, sys
+ran = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([ran.returncode, ran.stdout, ran.stderr, used.ru_utime + used.ru_stime, used.ru_maxrss]))
+"""

@@ -146,7 +146,7 @@ def test_no_more_is_kept_than_there_is_room_for_and_that_is_said(tmp_path: Path)
     dumps, files = kept(tmp_path, a, b, room)
     assert sum(file.stat().st_size for file in files) < room
     assert list(read_dump(files[0])) == [small]
-    assert dumps.notes == ["of the tensors that differ each twin kept 4.2 MB of 12.6 MB (--dump-limit)"]
+    assert dumps.notes == ["of the tensors that differ each twin kept 4.19 MB of 12.6 MB (--dump-limit)"]
     left = dumps.room
     assert 0 <= left < PIECE * 2
     dumps.keep(pair(a, b, tmp_path), [W], 4)  # the limit is for the whole check

@@ -309,7 +309,7 @@ def entry(dtype: str, shape: object, name: str = "w") -> dict[str, Any]:
     return {"phase": "weights", "name": name, "dtype": dtype, "shape": shape}
 
 
-BYTES = np.frombuffer(struct.pack("<qq", 8, 0) + bytes(8), np.uint8)
+BYTES = np.frombuffer(struct.pack("<qq", 9, 0) + bytes(8), np.uint8)
 DUMPS: dict[str, Callable[[Path], object]] = {
     **{name: harm for name, harm in NO_FILES.items() if name != "a link to nothing"},
     "no directory": lambda path: save_file({"0": ONES}, str(path)),

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 import numpy as np
@@ -108,17 +108,20 @@ class Dump:
                 if room < 0:
                     raise ValueError("its header is cut off")
                 header = untrusted.parse_json(file.read(length))
-            self._data = 8 + length
-            directory = untrusted.parse_json(header["__metadata__"]["tensors"].encode())
-            entries = msgspec.convert(directory, list[_Entry])
-            self._found: dict[Key, _Stored] = {}
-            for number, entry in enumerate(entries):
-                start, end = msgspec.convert(header[str(number)]["data_offsets"], tuple[int, int])
-                if not 0 <= start <= end <= room:
-                    raise ValueError(f"{entry.name!r} is cut off")
-                if entry.stop is None:
-                    stored = _Stored(entry.dtype, entry.shape, start, end)
-                    self._found[entry.phase, entry.name] = _checked(entry.name, stored)
+                self._data = 8 + length
+                directory = untrusted.parse_json(header["__metadata__"]["tensors"].encode())
+                entries = msgspec.convert(directory, list[_Entry])
+                self._found: dict[Key, _Stored] = {}
+                for number, entry in enumerate(entries):
+                    start, end = msgspec.convert(header[str(number)]["data_offsets"], tuple[int, int])
+                    if not 0 <= start <= end <= room:
+                        raise ValueError(f"{entry.name!r} is cut off")
+                    if entry.stop is None:
+                        stored = _Stored(entry.dtype, entry.shape, start, end)
+                        file.seek(self._data + start)
+                        if not _fits(stored, file):
+                            raise ValueError(f"{entry.name!r} does not fit its shape")
+                        self._found[entry.phase, entry.name] = stored
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
             raise BadRecording(f"the tensor dump {path} cannot be read: {problem}") from None
 
@@ -181,11 +184,18 @@ def read_dump(path: Path) -> dict[Key, np.ndarray]:
     return {key: array for key, array in arrays.items() if array is not None}
 
 
-def _checked(name: str, stored: _Stored) -> _Stored:
+def _fits(stored: _Stored, file: BinaryIO) -> bool:
+    """Whether a tensor has the size that its shape asks for, and its strings their lengths. The file stands at it."""
     if min(stored.shape, default=0) < 0:
-        raise ValueError(f"{name!r} has an invalid shape")
+        return False
     size, count = stored.end - stored.start, math.prod(stored.shape)
-    fits = size >= 8 * count if is_text(stored.dtype) else size == dtype_of(stored.dtype).itemsize * count
-    if not fits:
-        raise ValueError(f"{name!r} does not fit its shape")
-    return stored
+    if not is_text(stored.dtype):
+        return size == dtype_of(stored.dtype).itemsize * count
+    left = size - 8 * count
+    while count > 0 and left >= 0:
+        lengths = np.frombuffer(file.read(8 * min(count, 1 << 16)), np.int64)
+        if lengths.min() < 0 or lengths.max() > size:
+            return False
+        left -= int(lengths.sum())
+        count -= len(lengths)
+    return left == 0
