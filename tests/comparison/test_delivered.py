@@ -21,7 +21,10 @@ from twinrun.frameworks.keras import Keras
 from twinrun.recording.printed import FILE, Printed
 
 NOW = time.mktime((2026, 3, 14, 15, 9, 26, 0, 0, -1))
-A, B = Run(4711, NOW, NOW + 8), Run(4712, NOW + 1, NOW + 9)
+A, B = (
+    Run(4711, NOW, NOW + 8, frozenset({5500, 5700, 7})),
+    Run(4712, NOW + 1, NOW + 9, frozenset({5600, 5800, 8})),
+)
 
 
 def delivery(folder: Path, run: Run, output: str = "", **files: bytes | str) -> Delivery:
@@ -46,6 +49,8 @@ SAME_BUT_FOR_THE_RUN = [
     (f"saved at {NOW + 2:.3f}", f"saved at {NOW + 3:.3f}"),
     (f"stamp {int(NOW + 2) * 1000}", f"stamp {int(NOW + 4) * 1000}"),
     ("process 4711 trains", "process 4712 trains"),
+    ("process 4711 of 5500", "process 4712 of 5600"),
+    ("from processes [5500, 5700]", "from processes [5800]"),
     ("<Model object at 0x7f3a5c0011d0>", "<Model object at 0x7f11aa0011d0>"),
     ("  140356105617488: TensorSpec", "  140356105999999: TensorSpec"),
     ("listening on 127.0.0.1:40321", "listening on 127.0.0.1:39999"),
@@ -69,6 +74,7 @@ RESULTS = [
     ("accuracy 15:09", "accuracy 15:10:99"),
     ("weights 1773500000.5", "weights 1773590000.5"),  # a moment of another day
     ("best seed 4711", "best seed 4713"),
+    ("folds: 7", "folds: 8"),  # small enough to be a result, whatever process has that number
     ("labels: cat dog", "labels: dog cat"),
     ("checksum 9f8e7d6c", "checksum 9f8e7d6d"),
     ("crc 0x9f8e7d6c", "crc 0x9f8e7d6d"),  # no object has this address

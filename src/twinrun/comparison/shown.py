@@ -35,6 +35,8 @@ _UUID = re.compile(
 )
 _PORT = re.compile(r"(localhost|\d+\.\d+\.\d+\.\d+):\d{2,5}\b")
 _HOUR = re.compile(r"(?<![\d:])(\d\d):(\d\d)(?![\d:])")
+_PROCESSES = re.compile(r"<process>(?:, ?<process>)+")
+_SMALLEST = 1000  # the number of a process that is taken for one wherever it stands
 _USER_SPACE = range(0x5000_0000_0000, 0x8000_0000_0000)  # where Linux puts the objects of a process
 
 # A number with what clings to it, a word, or a sign.
@@ -79,6 +81,7 @@ class Run:
     process: int
     began: float
     ended: float
+    relatives: frozenset[int] = frozenset()  # the processes that started it, and those it started
 
     def hide(self, line: str) -> str:
         """The line with what is known to show this very run replaced."""
@@ -87,10 +90,11 @@ class Run:
         line = _PORT.sub(r"\1:<port>", line)
         line = _TIME_OF_DAY.sub(self._time_of_day, line)
         line = _HOUR.sub(lambda found: "<time>" if found[0] in self._minutes else found[0], line)
-        return _NUMBER.sub(lambda found: self._number(found[0]), line)
+        line = _NUMBER.sub(lambda found: self._number(found[0]), line)
+        return _PROCESSES.sub("<process>", line)  # of a pool, one worker may have done it all
 
     def _number(self, text: str) -> str:
-        if text == str(self.process):
+        if text == str(self.process) or (text in self._relatives):
             return "<process>"
         if text.isdigit() and int(text) in _USER_SPACE:
             return "<address>"
@@ -104,6 +108,11 @@ class Run:
     def _time_of_day(self, found: re.Match[str]) -> str:
         shown = ":".join(group for group in found.groups() if group)
         return "<time>" if shown in self._seconds else found[0]
+
+    @cached_property
+    def _relatives(self) -> frozenset[str]:
+        """Small numbers are left out: in a container, that of a process may well be a result too."""
+        return frozenset(str(number) for number in self.relatives if number >= _SMALLEST)
 
     @cached_property
     def _seconds(self) -> frozenset[str]:

@@ -211,7 +211,7 @@ _add("time.", "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns 
 _add("time.", "ctime localtime gmtime strftime", Kind.CLOCK)
 _add("datetime.", "datetime.now datetime.utcnow datetime.today date.today", Kind.CLOCK)
 _add("tensorflow.", "timestamp", Kind.CLOCK)
-_add("", "os.urandom os.getrandom os.getpid uuid.uuid1 uuid.uuid4", Kind.ENTROPY)
+_add("", "os.urandom os.getrandom os.getpid os.getppid uuid.uuid1 uuid.uuid4", Kind.ENTROPY)
 _add("", "random.SystemRandom secrets.SystemRandom", Kind.ENTROPY, makes="random.Random")
 
 _add("builtins.", "set frozenset", Kind.SET)

@@ -80,6 +80,11 @@ def children_of(twin: Path) -> list[Child[Path]]:
     return [child for child in found if child.counts]
 
 
+def numbers_of_children(twin: Path) -> list[int]:
+    """Those that the kernel gave them."""
+    return [about.pid for about, _ in _started(twin)]
+
+
 def note_survivors(twin: Path) -> None:
     """The program has ended: what it leaves running is cut off with it. To be called before that is done."""
     living = [about.pid for about, _ in _started(twin) if _alive(about.pid)]

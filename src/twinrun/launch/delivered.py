@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from twinrun.comparison.delivered import STDOUT, Delivery, Mismatch, compare, still_there
 from twinrun.comparison.shown import Drawn, Run
+from twinrun.launch.children import numbers_of_children
 from twinrun.launch.reading import read_by_frameworks
 from twinrun.launch.round import Round
 from twinrun.launch.twin_process import not_instrumented
@@ -153,7 +154,8 @@ def _deliveries(last: Round) -> list[Delivery]:
     found = []
     for name, facts in zip(last.names, last.facts, strict=True):
         manifest = read_manifest(last.folder / name)
-        run = Run(facts.process, manifest.started, manifest.ended or manifest.started)
+        relatives = frozenset({facts.parent, *numbers_of_children(last.folder / name)})
+        run = Run(facts.process, manifest.started, manifest.ended or manifest.started, relatives)
         output = last.folder / name / OUTPUT
         found.append(Delivery(run, output, last.views.changes(name), is_progress))
     return found

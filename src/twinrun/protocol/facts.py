@@ -37,6 +37,7 @@ class DatasetsAudit(msgspec.Struct, frozen=True, tag="datasets"):
 class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     step: int = 0
     process: int = 0  # its number
+    parent: int = 0  # the number of the process that started it
     events: list[Event] = []
     inputs: Inputs = msgspec.field(default_factory=Inputs)
     environment: dict[str, Any] = {}

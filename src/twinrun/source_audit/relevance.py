@@ -12,7 +12,7 @@ _KEPT = 4_000  # modules about which the answers are kept
 # What a text must hold for something that varies to come in there, whoever calls it.
 _SOURCES = re.compile(
     rb"default_rng|RandomState|Random\(|SeedSequence|from_non_deterministic|global_generator|listdir|ListDirectory"
-    rb"|scandir|glob\b|iterdir|walk\(|\bset\(|frozenset\(|\bhash\(|urandom|secrets|uuid|getpid|time\(|datetime"
+    rb"|scandir|glob\b|iterdir|walk\(|\bset\(|frozenset\(|\bhash\(|urandom|secrets|uuid|getp?pid|time\(|datetime"
     rb"|perf_counter|monotonic|deterministic|num_parallel_calls|shuffle_files|cache\(|MirroredStrategy"
     rb"|\{\s*['\"][^:{}]*[,}]|\{[^:{}'\"]*\sfor\s[^:{}]*\}"  # a set of strings, a set comprehension
 )

@@ -21,14 +21,15 @@ _FROZEN = "frozen_"  # how our own temporary names start
 
 def _process_id(session: Session, original: Callable[[], int]) -> Callable[[], int]:
     """Of the program's own lines: libraries ask often, and name their own things by it."""
+    call = f"os.{original.__name__}"
 
-    def getpid() -> int:
+    def number() -> int:
         who = direct_caller()
         if who is None:
             return original()
-        return session.log.value(NAME, "make", who, "os.getpid", original, lambda _: NO_PROCESS)
+        return session.log.value(NAME, "make", who, call, original, lambda _: NO_PROCESS)
 
-    return getpid
+    return number
 
 
 @replacement
@@ -76,6 +77,7 @@ class Names(FreshValues):
     weight = Weight(init=4, batch=5, later=4)
     points = (
         Point("os:getpid", _process_id, "process ids that the program reads"),
+        Point("os:getppid", _process_id, "the process that started the program"),
         Point("tempfile:_RandomNameSequence.__next__", _temporary_name, "names of temporary files"),
         Point("uuid:uuid1", _uuid1, "uuid1, which holds the time and the machine"),
     )

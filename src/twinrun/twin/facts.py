@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
 
 _WRITTEN = ("environment", "controls", "controls_error", "findings", "datasets", "notes", "no_step")
-_process_id = os.getpid  # before a source replaces it
+_process_id, _parent_id = os.getpid, os.getppid  # before a source replaces them
 
 
 def gather(recorder: Recorder) -> Facts:
@@ -41,6 +41,7 @@ def _gathered(recorder: Recorder) -> Facts:
     return Facts(
         step=recorder.step,
         process=_process_id(),
+        parent=_parent_id(),
         events=events,
         inputs=inputs,
         environment=_environment(inputs.paths),
