@@ -142,7 +142,7 @@ def test_secret_arguments_must_be_given_again(tmp_path: Path, env: Any) -> None:
     save = ("--output-format", "json", "--output-file", "result.json")
     twinrun("check", "--budget", "0.001s", *save, "train.py", "--token", "abc", cwd=tmp_path, env=env)
     answer = twinrun("check", "--resume-diagnosis", "result.json", cwd=tmp_path, env=env)
-    assert answer.code == 2 and "an argument of the program is secret" in answer.message
+    assert answer.code == 2 and "an argument of the program may be secret" in answer.message
 
 
 def test_experiments_run_side_by_side_and_do_not_disturb_one_another(

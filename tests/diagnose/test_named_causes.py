@@ -41,7 +41,9 @@ rng = np.random.default_rng()  # guilty
 train(x + rng.normal(size=x.shape).astype("f"), y=y)
 """
 
+# More threads than cores: which of them does what is then never the same, however busy the machine is.
 OP = """
+tf.config.threading.set_intra_op_parallelism_threads(8)
 weight = tf.Variable(tf.random.normal([400_000]))
 cells = tf.constant(np.random.randint(0, 5, 400_000).astype("i4"))
 optimizer = keras.optimizers.SGD(0.1)
@@ -52,7 +54,7 @@ def step():
         loss = tf.reduce_sum(weight * counts[0])
     optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
     return loss
-for _ in range(12):
+for _ in range(40):
     step()
 """
 

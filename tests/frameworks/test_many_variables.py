@@ -31,7 +31,7 @@ def each(step):
         same = all(one.look() == digest_array(one.ref().numpy()) for one in own)
         tracked = variables._plan.tracked
         read = variables._plan.digests() == [one.look() for one in tracked]
-        print(packed is not None, len(packed.order), len(tracked) - len(packed.order), same, read)
+        print(packed is not None, len(packed.order), len(tracked) - len(packed.order), same, read, flush=True)
     if odd and step == 10:
         many[205].assign(many[205] + tf.ones_like(many[205]))
 
