@@ -354,7 +354,7 @@ CHILDREN: dict[str, Callable[[Path], object]] = {
     "no word of it": lambda child: (child / "child.json").write_text("{"),
     "a pipe": lambda child: replaced_by(os.mkfifo)(child / "child.json"),
     "an end that is deep": lambda child: (child / "end.json").write_text(
-        '{"status": "ended", "facts": {"type": "facts", "environment": {"a": ' + "[" * 5000 + "]" * 5000 + "}}}"
+        '{"status": "ended", "facts": {"type": "facts", "environment": {"a": ' + "[" * 100_000 + "]" * 100_000 + "}}}"
     ),
     "an end that is a pipe": lambda child: os.mkfifo(child / "end.json"),
     "an end, and no frames": lambda child: (
