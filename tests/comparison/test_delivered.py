@@ -262,6 +262,10 @@ def test_databases_are_compared_by_their_rows(tmp_path: Path) -> None:
     other = delivery(tmp_path / "c", B, "", r__db=database("3", B, 0.6))
     assert compare(one, two).mismatches == []
     assert [(m.part, m.line) for m in compare(one, other).mismatches] == [("epochs", 1)]
+    garbled = [database(name, A, 0.5).replace(b"CREATE TABLE", b"CREATE TABL\x80") for name in ("4", "5")]
+    assert b"\x80" in garbled[0]  # SQLite quotes it in an error that is no text then
+    sides = [delivery(tmp_path / name, A, "", r__db=data) for name, data in zip("de", garbled, strict=True)]
+    assert not compare(*sides).mismatches
 
 
 def test_event_files_are_compared_without_their_times(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def _rows(path: Path) -> Contents:
                     raise sqlite3.DataError(f"{name} is too long to be read")
                 found[name] = rows
             return found
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeError):  # the second where SQLite quotes what is garbled
         with path.open("rb") as file:
             return {"": _digest(file, path.stat().st_size)}
 

@@ -221,7 +221,8 @@ class Reader:
     def _rows(self, query: str, *parameters: object) -> Iterator[Any]:
         try:
             yield from self._db.execute(query, parameters)
-        except sqlite3.Error as problem:
+        # UnicodeError: where SQLite quotes what is garbled.
+        except (sqlite3.Error, UnicodeError) as problem:
             raise self._damaged(problem) from None
 
     def _in_order(self, query: str, *parameters: object) -> Iterator[Any]:
