@@ -183,7 +183,7 @@ def test_form_feeds_and_unicode_separators_do_not_shift_the_lines() -> None:
 LINES = st.lists(st.text(alphabet="ab \t#é\u2028\r", max_size=6), max_size=30)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=LINES, after=LINES, ends=st.tuples(st.sampled_from(["", "\n"]), st.sampled_from(["", "\n"])))
 def test_any_two_texts_make_a_diff_that_patch_turns_into_the_second(
     tmp_path: Path, before: list[str], after: list[str], ends: tuple[str, str]
@@ -237,7 +237,7 @@ HEAD = program(
 CODES = st.sampled_from(sorted(FIXERS))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(STATEMENTS, min_size=1, max_size=8), st.lists(st.tuples(CODES, st.integers(1, 40)), max_size=6)
 )

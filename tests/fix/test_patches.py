@@ -32,7 +32,7 @@ def applied(folder: Path, patch: bytes, command: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("command", [PATCH, GIT], ids=["patch", "git"])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=NAMES,
     before=LINES,
@@ -131,7 +131,6 @@ def test_installed_files_and_those_of_python_are_not_the_users_own() -> None:
     assert read_own(__file__) is not None
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=8), st.data())
 def test_a_line_that_stays_is_found_again(lines: list[str], data: st.DataObject) -> None:
     before = "".join(f"{name}{number}\n" for number, name in enumerate(lines))

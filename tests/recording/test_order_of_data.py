@@ -58,7 +58,7 @@ def test_epochs_are_told_one_by_one(tmp_path: Path) -> None:
     assert data.whole.batches == 8
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(0, 9), max_size=12), st.randoms(use_true_random=False))
 def test_another_order_changes_the_ordered_digest_only(
     tmp_path_factory: pytest.TempPathFactory, batches: list[int], chance: object
