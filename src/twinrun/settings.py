@@ -118,8 +118,13 @@ OPTIONS: dict[str, Option] = {
     ),
     "no_progress": Option("No live line.", "switch"),
     "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
+    "verbose": Option(
+        "Also what was tried, and what led to each finding.", "switch", flag=("--verbose", "-v")
+    ),
     "output_format": Option("How the result is written.", "choice", "text"),
-    "output_file": Option("Write the result there instead of to stdout.", metavar="FILE"),
+    "output_file": Option(
+        "Write the result there instead of to stdout.", metavar="FILE", flag=("--output-file", "-o")
+    ),
     "html": Option("Write a report that opens in a browser.", metavar="FILE"),
     "fix_diff": Option(
         "Print a patch for what can be fixed automatically, without running it; twinrun fix does.", "switch"

@@ -6,19 +6,31 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-_COLOURS = {"repeats": "32", "diverges": "31", "undecided": "33", "dim": "2"}
+_COLOURS = {
+    "repeats": "32",
+    "diverges": "31",
+    "undecided": "33",
+    "dim": "2",
+    "+": "32",
+    "-": "31",
+    "^": "31",
+}
 
 
 class Line(NamedTuple):
-    """A line whose beginning is painted where there are colours."""
+    """A line whose beginning is painted where there are colours. What does not `fit` the width of the terminal goes on in
+    the next row at a word's end, is cut off, or is left to the terminal, so that it can be copied."""
 
     painted: str
     style: str
     rest: str = ""
+    fit: Literal["fold", "cut", "leave"] = "fold"
 
     def __str__(self) -> str:
         return self.painted + self.rest
@@ -47,20 +59,57 @@ def _shown(found: re.Match[str]) -> str:
     return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 
-def text_of(lines: Lines, *, colour: bool = False) -> str:
-    """The lines as they are shown, each of them one."""
-    return "".join(
-        f"{_drawn(line) if colour and isinstance(line, Line) else inline(str(line))}\n" for line in lines
+def text_of(lines: Lines, *, colour: bool = False, width: int | None = None) -> str:
+    """The lines as they are shown, each of them one, or as many rows of this width as it needs."""
+    return "".join(f"{row}\n" for line in lines for row in _rows(line, colour, width))
+
+
+def _rows(line: str | Line, colour: bool, width: int | None) -> Iterable[str]:
+    text = inline(str(line))
+    rows = [text]
+    if width is not None and len(text) > width:
+        fit = line.fit if isinstance(line, Line) else "fold"
+        rows = (
+            _folded(text, width) if fit == "fold" else [f"{text[: width - 1]}…"] if fit == "cut" else [text]
+        )
+    if not colour or not isinstance(line, Line):
+        return rows
+    painted = inline(line.painted)
+    if not line.rest:
+        return [_painted(row, line.style) for row in rows]
+    first = rows[0]
+    return [_painted(first[: len(painted)], line.style) + first[len(painted) :], *rows[1:]]
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """Later rows stand a little to the right. What is one word, a path say, stays one."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    return textwrap.wrap(
+        text.strip(),
+        width,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
-def _drawn(line: Line) -> str:
-    return f"\x1b[{_COLOURS[line.style]}m{inline(line.painted)}\x1b[0m{inline(line.rest)}"
+def _painted(text: str, style: str) -> str:
+    return f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if style in _COLOURS else text
+
+
+def colours_wanted() -> bool:
+    """NO_COLOR and FORCE_COLOR as https://no-color.org and https://force-color.org have them; else where stdout is a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    forced = os.environ.get("FORCE_COLOR", "")
+    return forced not in ("", "0") or sys.stdout.isatty()
 
 
 def draw(lines: Lines) -> None:
-    """Lines to stdout, in colour where that is wanted."""
-    _out(text_of(lines, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+    """Lines to stdout: in colour where that is wanted, and as wide as a terminal is."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    _out(text_of(lines, colour=colours_wanted(), width=width))
 
 
 def write(content: str | bytes) -> None:

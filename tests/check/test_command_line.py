@@ -182,11 +182,16 @@ def on_a_terminal(*words: str | Path, **env: str | None) -> str:
 def test_a_terminal_gets_colour_and_a_live_line_unless_told_otherwise(tmp_path: Path) -> None:
     program = write(tmp_path, PROBE + "import time\ntime.sleep(1)")
     shown = on_a_terminal("check", "--no-diagnose", program)
-    assert "\x1b[32mrepeats\x1b[0m" in shown and "starting" in shown
+    assert "\x1b[32mrepeats\x1b[0m" in shown and "before the first step" in shown
     plain = on_a_terminal("check", "--no-diagnose", program, NO_COLOR="1")
     assert "\x1b[32m" not in plain and "repeats:" in plain
-    assert "starting" not in on_a_terminal("check", "--no-diagnose", "--no-progress", program)
-    assert on_a_terminal("check", "--no-diagnose", "--quiet", program, NO_COLOR="1").strip().count("\n") == 0
+    assert "first step" not in on_a_terminal("check", "--no-diagnose", "--no-progress", program)
+    assert (
+        on_a_terminal("check", "--no-diagnose", "--quiet", program, NO_COLOR="1", COLUMNS="200")
+        .strip()
+        .count("\n")
+        == 0
+    )
 
 
 def test_elsewhere_the_answer_is_plain_and_on_stdout_alone(tmp_path: Path) -> None:

@@ -25,6 +25,76 @@ NASTY = "</title></style><script>alert(1)</script>\x1b[31m\x00\u202e\nverdict: \
 REPEATING = CheckResult("train.py", "repeats", steps_compared=32, timing={"seconds": 1.5})
 UNJUDGED = CheckResult("train.py", "undecided", reason="no training step was observed", reason_kind="no-step")
 
+_DATA = "train_ds = tf.data.Dataset.from_tensor_slices((x, y)).map(augment, num_parallel_calls=AUTOTUNE).shuffle(1000)"
+# As a first check often ends: a cause that experiments confirmed, and another that is likely.
+TYPICAL = CheckResult(
+    program="train.py",
+    verdict="diverges",
+    steps_compared=0,
+    first_difference=Difference(
+        0,
+        "init",
+        "sequential/dense/kernel",
+        others=1,
+        differing=1.0,
+        differing_count=320,
+        size=320,
+        max_ulp=2_106_655_667,
+        max_abs=0.783,
+        first_index=(0, 0),
+        first_values=("0.014991462230682373", "-0.051370441913604736"),
+    ),
+    findings=(
+        Finding(
+            "TW105",
+            "default-seed-from-random",
+            "Keras took a default seed from Python's random, which is not seeded (and at 2 more places)",
+            "train.py",
+            11,
+            True,
+            (
+                "note: random.randint (by keras) is drawn at train.py:11",
+                "confirmed by: with random.randint (by keras) frozen there the twins repeat for 20 steps; without it they differ",
+            ),
+            "seed everything once, right after the imports\n+ keras.utils.set_random_seed(42)",
+            (SourceLine(10, ""), SourceLine(11, "    keras.layers.Dense(16),  # hidden")),
+        ),
+        Finding(
+            "TW201",
+            "unseeded-shuffle",
+            "shuffle() has no seed",
+            "data/pipeline.py",
+            108,
+            False,
+            ("note: the files are listed in order", "not tried: with shuffle frozen there"),
+            f"- {_DATA}\n+ {_DATA[:-1]}, seed=42)",
+            (SourceLine(108, _DATA),),
+        ),
+    ),
+    experiments=(
+        Experiment("with everything suspected frozen", "the twins repeat for 20 steps", "repeats", 20, 7.5),
+        Experiment(
+            "with all of it frozen but this: Keras took a default seed from Python's random",
+            "they still differ, at step 0, phase init",
+            "diverges",
+        ),
+    ),
+    notes=("the time for the diagnosis was spent; not tried: with shuffle frozen there",),
+    timing={"seconds": 9.5},
+    recordings=("/home/you/.local/state/twinrun/check-1/A", "/home/you/.local/state/twinrun/check-1/B"),
+)
+# One number differs, by very little.
+SCALAR = CheckResult(
+    "train.py",
+    "diverges",
+    steps_compared=8,
+    first_difference=Difference(
+        9, "loss", "loss", differing=1.0, differing_count=1, size=1, max_ulp=3, max_abs=1.8e-7, first_index=(),
+        first_values=("0.69314718", "0.69314736"),
+    ),
+    notes=("no cause found: there was nothing to try",),
+)  # fmt: skip
+
 
 def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
     """Everything that a result can hold, with `text` wherever a program can put its own words."""

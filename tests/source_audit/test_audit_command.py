@@ -68,7 +68,7 @@ def test_findings_are_exit_code_1_and_say_the_place_the_evidence_and_the_fix(her
     ran = audit(here, "--source-only", "guilty.py")
     assert ran.returncode == 1
     assert "likely[TW201]" in ran.stdout
-    assert "--> guilty.py:5   ds = ds.shuffle(10)" in ran.stdout
+    assert "  --> guilty.py:5\n      5 | ds = ds.shuffle(10)\n        |      ^^^^^^^^^^\n" in ran.stdout
     assert "it reaches a dataset at guilty.py:5" in ran.stdout
     assert "fix: " in ran.stdout
     assert ran.stdout.endswith("1 finding in 1 file read\n")
@@ -157,17 +157,17 @@ def test_what_was_seen_as_the_program_ran_is_silenced_in_the_source_too(here: Pa
 
 
 def test_an_input_that_could_not_be_audited_is_undecided_and_never_clean(here: Path) -> None:
-    from twinrun.render.audit_text import as_text
+    from twinrun.render.audit_text import as_lines
     from twinrun.source_audit.audit import audit_source
     from twinrun.source_audit.audit_result import audit_result
 
     source = audit_source([here / "clean.py"])
     failed = audit_result("clean.py", source, DatasetsAudit(failures=("an input: no",)))
     assert (failed.verdict, failed.exit_code) == ("undecided", 2)
-    assert "undecided: an input: no" in as_text(failed)
+    assert "undecided: an input: no" in map(str, as_lines(failed))
     unknown = audit_result("clean.py", source, DatasetsAudit(unknown=("ours() at clean.py:3: not a stage",)))
     assert unknown.verdict == "clean"
-    assert "note: not known: ours() at clean.py:3: not a stage" in as_text(unknown)
+    assert "note: not known: ours() at clean.py:3: not a stage" in map(str, as_lines(unknown))
 
 
 def test_a_program_that_ends_badly_is_undecided_and_says_how(here: Path) -> None:

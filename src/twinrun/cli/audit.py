@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=RunningVerb)
-@shared("source_only", "files", "fix_diff", "quiet", quiet={"help": "The count only."})
+@shared("source_only", "files", "fix_diff", "quiet", "verbose", quiet={"help": "The count only."})
 @output_options(("text", "json", "sarif", "github"), to="output_file")
 @click.option("-m", "module", metavar="MODULE", help="Audit a module, as python -m would run it.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -29,14 +29,14 @@ def audit(ctx: click.Context, /, source_only: bool, files: bool, **given: Any) -
 
     Exit codes: 0 no findings, 1 findings, 2 could not judge.
     """
-    from twinrun.render import write, write_patch
+    from twinrun.render import write_patch
     from twinrun.render.fixdiff import audit_fix_diff
 
     result = _audited(given["program"], given["module"], files=files, source_only=source_only or files)
     if given["fix_diff"]:
         write_patch(audit_fix_diff(result), given["output_file"])
     else:
-        write(_rendered(result, given["output_format"], given["quiet"]), given["output_file"])
+        _show(result, given)
     ctx.exit(result.exit_code)
 
 
@@ -70,14 +70,15 @@ def _audited(program: tuple[str, ...], module: str | None, *, files: bool, sourc
     return audit_result(name, source, found)
 
 
-def _rendered(result: AuditResult, output_format: str, quiet: bool) -> str:
-    from twinrun.render import findings_text, json_text
-    from twinrun.render.audit_text import as_text
+def _show(result: AuditResult, given: dict[str, Any]) -> None:
+    from twinrun.render import findings_text, show, write
+    from twinrun.render.audit_text import as_lines
 
-    if output_format == "json":
-        return json_text(result.as_json())
-    if output_format == "text":
-        return as_text(result, quiet=quiet)
+    output_format, file = given["output_format"], given["output_file"]
+    if output_format in ("json", "text"):
+        lines = as_lines(result, quiet=given["quiet"], verbose=given["verbose"])
+        show(output_format, result.as_json(), lines, file)
+        return
     if result.reason:
         say(f"error: {inline(result.reason)}")
-    return findings_text(result.findings, output_format)
+    write(findings_text(result.findings, output_format), file)

@@ -39,6 +39,7 @@ def running_verb(
             "recording",
             "show_arguments",
             "quiet",
+            "verbose",
             **changes,
         ),
         options.output_options(formats),
@@ -76,7 +77,7 @@ def accept(ctx: click.Context, /, **given: Any) -> None:
 
 
 @baseline.command(cls=BaselineVerb)
-@running_verb("no_rerun", formats=("text", "json", "sarif", "junit", "github"))
+@running_verb("no_rerun", formats=("text", "html", "json", "sarif", "junit", "github"))
 def check(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM once and compare it with the baseline NAME of this environment.
 
@@ -122,9 +123,9 @@ def _each(given: dict[str, Any], one: Callable[[dict[str, Any], Store], CheckRes
                 "which baseline?",
                 hint="give --name, or `baseline = true` in [tool.twinrun.programs.NAME] of pyproject.toml",
             )
-        one_program_only(html=given["html"])
+        one_program_only(html=given["html"] or given["output_format"] == "html")
         results = for_each(named, lambda each: one({**each.given(given), "name": each.baseline}, store))
-    shown = {name: given[name] for name in ("output_format", "output_file", "html", "quiet")}
+    shown = {name: given[name] for name in ("output_format", "output_file", "html", "quiet", "verbose")}
     write_results(results, **shown, together=BASELINES)
     return worst([result.exit_code for _, result in results])
 
@@ -233,4 +234,8 @@ def _line(each: Listed) -> str:
         return f"{each.name}  DAMAGED  {each.problem}"
     kept = each.baseline
     parts = [each.name, kept.environment.name, kept.contract, f"{kept.last_step} steps", kept.recorded]
-    return "  ".join(parts) + (f", accepted {len(kept.history)} times" if kept.history else "")
+    return "  ".join(parts) + (_accepted(len(kept.history)))
+
+
+def _accepted(times: int) -> str:
+    return f", accepted {times} time{'s' if times > 1 else ''}" if times else ""

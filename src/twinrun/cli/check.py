@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
 from twinrun.errors import BadResult, UsageError
-from twinrun.terminal import inline, say
+from twinrun.terminal import draw, inline, say
 
 if TYPE_CHECKING:
+    from twinrun.cli.progress import Known
     from twinrun.result import CheckResult
 
 _CHECKED = (
@@ -18,10 +20,11 @@ _CHECKED = (
     "steps", "pin", "vary", "timeout", "detail", "folder", "keep", "keep_files", "dump_limit",
     "ignore_output", "show_arguments",
 )  # fmt: skip
+_SHOWN = ("output_format", "output_file", "html", "quiet", "verbose", "fix_diff")
 
 
 @click.command(cls=RunningVerb)
-@shared(*_CHECKED, "no_diagnose", "budget", "resume_diagnosis", "no_progress", "quiet", "fix_diff")
+@shared(*_CHECKED, "no_diagnose", "budget", "resume_diagnosis", "no_progress", "quiet", "verbose", "fix_diff")
 @output_options()
 @program_arguments
 @click.pass_context
@@ -33,25 +36,37 @@ def check(ctx: click.Context, /, **given: Any) -> None:
     from twinrun.cli.programs import all_wanted, left_by, one_or_all, worst
     from twinrun.render import write_results
     from twinrun.render.several import one_program_only
+    from twinrun.render.text import verdict_lines
 
     if given["resume_diagnosis"] and all_wanted(given):
         given |= _as_before(given["resume_diagnosis"])
     if all_wanted(given):
-        one_program_only(html=given["html"], fix_diff=given["fix_diff"], keep_files=given["keep_files"])
-    results, interrupted = left_by(lambda: one_or_all(given, _checked))
-    shown = {name: given[name] for name in ("output_format", "output_file", "html", "quiet", "fix_diff")}
-    write_results(results, **shown)
+        html = given["html"] or given["output_format"] == "html"
+        one_program_only(html=html, fix_diff=given["fix_diff"], keep_files=given["keep_files"])
+    begun: list[CheckResult] = []
+
+    def begin(result: CheckResult) -> None:
+        """The verdict, as soon as it is known, where it begins what is printed."""
+        if given["output_format"] == "text" and not (
+            all_wanted(given) or given["output_file"] or given["fix_diff"]
+        ):
+            draw(verdict_lines(result, quiet=given["quiet"]))
+            begun.append(result)
+
+    results, interrupted = left_by(lambda: one_or_all(given, partial(_checked, begin)))
+    shown = {name: given[name] for name in _SHOWN}
+    write_results(results, **shown, begun=bool(begun))
     ctx.exit(interrupted or worst([result.exit_code for _, result in results]))
 
 
-def _checked(program: tuple[str, ...], module: str | None, **given: Any) -> CheckResult:
+def _checked(known: Known, program: tuple[str, ...], module: str | None, **given: Any) -> CheckResult:
     from twinrun.cli.progress import screen
     from twinrun.diagnose.diagnosis import check_and_diagnose, resume_diagnosis
     from twinrun.launch.check import run_check
     from twinrun.settings import check_options
 
     options = check_options(the_program(program, module), **{name: given[name] for name in _CHECKED})
-    live = screen(quiet=given["quiet"] or given["no_progress"])
+    live = screen(given["quiet"] or given["no_progress"], known)
     if given["no_diagnose"]:
         return run_check(options, live)
     saved_as = given["output_file"] if given["output_format"] == "json" else None

@@ -13,7 +13,7 @@ from twinrun.cli.options import ConfiguredVerb, output_options, shared
 @click.command(cls=ConfiguredVerb)
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
-@shared("contract", "quiet")
+@shared("contract", "quiet", "verbose")
 @output_options()
 @click.pass_context
 def diff(ctx: click.Context, /, a: str, b: str, contract: str, **shown: Any) -> None:

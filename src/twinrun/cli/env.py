@@ -65,7 +65,9 @@ def diff(ctx: click.Context, /, a: str, b: str, *, no_framework: bool, **shown: 
 @env.command()
 @click.option(
     "-o",
+    "--output-file",
     "--output",
+    "output",
     help="Where to write it; `-` is stdout.  [default: twinrun.lock, or twinrun.lock.requirements.txt]",
 )
 @click.option(

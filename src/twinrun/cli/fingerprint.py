@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Keep this machine's fingerprint in a file."
+    "-o",
+    "--output-file",
+    "--output",
+    "output",
+    type=click.Path(path_type=Path),
+    help="Keep this machine's fingerprint in a file.",
 )
 @click.option(
     "--threads", default="", help="Thread counts to probe, such as 1,2,8; the one in use by default."

@@ -197,7 +197,9 @@ def _option(name: str, option: Option) -> Decorator:
 
 
 def output_options(
-    formats: tuple[str, ...] = ("text", "json", "sarif", "junit", "github"), *, to: str = "output_file html"
+    formats: tuple[str, ...] = ("text", "html", "json", "sarif", "junit", "github"),
+    *,
+    to: str = "output_file html",
 ) -> Decorator:
     """In which format the result is written, and `to` which files it may go."""
     return shared("output_format", *to.split(), output_format={"choices": formats})

@@ -1,9 +1,10 @@
-"""The live line: both twins' step, steps per second, and what has been compared. On stderr, and only on a terminal."""
+"""The live line: how long it has taken, both twins' step, and what is being tried. On stderr, and only on a terminal."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,62 +12,101 @@ from twinrun.launch.options import Screen
 from twinrun.terminal import inline
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from twinrun.comparison.judge import Judge
     from twinrun.launch.twin_process import Twin
+    from twinrun.result import CheckResult
+
+Known = Callable[["CheckResult"], None]  # prints a verdict while the search for its cause begins
 
 
-def screen(quiet: bool) -> Screen:
-    return LiveLine() if not quiet and sys.stderr.isatty() else Screen()
+def screen(quiet: bool, known: Known = lambda _: None) -> Screen:
+    return LiveLine(known) if not quiet and sys.stderr.isatty() else NoLine(known)
 
 
-class LiveLine(Screen):
-    def __init__(self) -> None:
+class NoLine(Screen):
+    def __init__(self, known: Known) -> None:
+        self._known = known
+
+    def known(self, result: CheckResult) -> None:
+        self._known(result)
+
+
+class LiveLine(NoLine):
+    def __init__(self, known: Known) -> None:
         from rich.console import Console
-        from rich.status import Status
+        from rich.live import Live
 
-        self._status = Status("starting", console=Console(stderr=True), spinner="dots")
-        self._status.start()
+        super().__init__(known)
+        self._started = time.monotonic()
         self._twins: list[Twin] = []
-        self._since: dict[str, tuple[float, int]] = {}
-        self._drawn = 0.0
-        self._doing = ""
+        self._since: tuple[float, int] | None = None  # when the first steps were seen, and how many
+        self._compared = 0
+        self._doing, self._deadline = "", 0.0
+        self._live = Live(
+            get_renderable=self._drawn,
+            console=Console(stderr=True),
+            refresh_per_second=5,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
 
     def twins(self, twins: list[Twin]) -> None:
-        self._twins = twins
-        self._since = {}
-
-    def say(self, text: str) -> None:
-        """What is being tried, during a diagnosis."""
-        self._doing = text
-        self._update(text)
+        self._twins, self._since, self._compared = twins, None, 0
 
     def tick(self, judge: Judge) -> None:
-        now = time.monotonic()
-        if now - self._drawn < 0.2:
-            return
-        self._drawn = now
-        parts = [self._twin(twin, now) for twin in self._twins]
-        compared = f"{judge.steps} steps compared" if judge.frames else "no step yet"
-        text = " · ".join([*parts, compared])
-        self._update(f"{self._doing}  {text}" if self._doing else text)
+        self._compared = judge.steps
 
-    def _twin(self, twin: Twin, now: float) -> str:
-        if twin.step == 0:
-            return f"{twin.name} starting"
-        start, first = self._since.setdefault(twin.name, (now, twin.step))
-        rate = (twin.step - first) / (now - start) if now > start else 0.0
-        waiting = f", silent for {now - twin.last_message:.0f} s" if now - twin.last_message > 10 else ""
-        return f"{twin.name} step {twin.step} ({rate:.1f}/s{waiting})"
+    def say(self, text: str, deadline: float | None = None) -> None:
+        self._doing, self._deadline = text, deadline or 0.0
 
-    def _update(self, text: str) -> None:
-        from rich.markup import escape
-
-        with suppress(OSError):  # of a terminal that has hung up
-            self._status.update(escape(inline(text)))
+    def known(self, result: CheckResult) -> None:
+        self.close()  # nothing is drawn over the verdict
+        super().known(result)
+        with suppress(OSError):
+            self._live.start()
 
     def close(self) -> None:
-        with suppress(OSError):
-            self._status.stop()
+        with suppress(OSError):  # of a terminal that has hung up
+            self._live.stop()
 
     def __del__(self) -> None:
         self.close()
+
+    def _drawn(self) -> Text:
+        from rich.text import Text
+
+        return Text(inline(self.line(time.monotonic())), no_wrap=True, overflow="ellipsis")
+
+    def line(self, now: float) -> str:
+        """What matters most comes first: the end is cut off where the terminal is narrow."""
+        clock = _clock(now - self._started)
+        if self._deadline:
+            clock += f", {_clock(max(0.0, self._deadline - now))} left"
+        return "  ".join(part for part in (clock, self._doing, self._steps(now)) if part)
+
+    def _steps(self, now: float) -> str:
+        if not any(twin.step for twin in self._twins):
+            return "before the first step"
+        parts = [", ".join(f"{twin.name} step {twin.step}{_silent(twin, now)}" for twin in self._twins)]
+        if self._compared and len(self._twins) > 1:
+            parts.append(f"{self._compared} compared")
+        slowest = min(twin.step for twin in self._twins)
+        start, first = self._since = self._since or (now, slowest)
+        if slowest > first and now > start:
+            parts.append(f"{(slowest - first) / (now - start):.1f}/s")
+        return " · ".join(parts)
+
+
+def _silent(twin: Twin, now: float) -> str:
+    silence = now - twin.last_message
+    return f" (silent for {silence:.0f} s)" if silence > 10 else ""
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -11,15 +11,14 @@ import click
 from twinrun.cli.options import output_options, shared
 from twinrun.errors import BadResult
 
-_FORMATS = ("text", "html", "json", "sarif", "junit", "github")
 _FINDINGS_ONLY = ("sarif", "github")
 
 
 @click.command()
 @click.argument("result", type=click.Path())
-@shared("quiet")
-@output_options(_FORMATS)
-def report(result: str, output_format: str, output_file: str | None, html: str | None, quiet: bool) -> None:
+@shared("quiet", "verbose")
+@output_options()
+def report(result: str, output_format: str, output_file: str | None, html: str | None, **shown: Any) -> None:
     """Render a saved RESULT, the JSON that `twinrun check --output-format json` wrote (`-`: from stdin).
 
     The exit code is 0 when it could be rendered, whatever the verdict was, and 2 when not.
@@ -37,7 +36,7 @@ def report(result: str, output_format: str, output_file: str | None, html: str |
     results = results_in(document, where=result)
     if len(results) > 1:
         one_program_only(html=html)
-    write_results(results, output_format=output_format, output_file=output_file, html=html, quiet=quiet)
+    write_results(results, output_format=output_format, output_file=output_file, html=html, **shown)
 
 
 def read_document(file: str) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from twinrun.recording.frame import EVIDENCE, PHASES, Frame
 STEP_COUNT = "step count"  # stands for a tensor where one twin took steps that the other did not
 
 
+_NEAR = 10_000  # ULPs; of more, the absolute difference says all there is to say
+
+
 class Distance(Struct, frozen=True, kw_only=True):
     """How far two tensors are apart. None: not measured, or without meaning (ULPs of strings, NaN against a number)."""
 
@@ -26,6 +29,11 @@ class Distance(Struct, frozen=True, kw_only=True):
         measured = (self.differing, self.differing_count, self.size)
         if None in measured and measured != (None, None, None):
             raise ValueError("differing, differing_count and size belong together")
+
+    @property
+    def near(self) -> int | None:
+        """The distance in ULPs where that is a small number."""
+        return self.max_ulp if self.max_ulp is not None and self.max_ulp <= _NEAR else None
 
 
 class Difference(Distance, frozen=True):

@@ -53,6 +53,7 @@ def _check_and_diagnose(
     result = observed.result
     if result.verdict != DIVERGES:
         return result
+    screen.known(result)
     with _left(result, place.folder):
         files = {event.file for facts in observed.facts for event in facts.events}
         evidence = observed.evidence(_code_of(options, files))
@@ -86,6 +87,7 @@ def resume_diagnosis(
         with check_folder(options) as place, _left(saved, place.folder):
             streams = tuple(row.stream for row in saved.streams)
             evidence = Evidence(first, (), streams, None, _code_of(options, ()))
+            screen.known(saved)
             lab = _laboratory(options, screen, budget, place.folder, saved, evidence)
             judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
             lab.trials = [Trial.saved(each, saved.program) for each in judged]

@@ -142,6 +142,7 @@ class Laboratory:
     started: float = field(default_factory=time.monotonic)
     longest: float = 0.0
     at_once: int = 1  # experiments that have room side by side
+    expected: int = 1  # experiments in all, as far as can be seen
     _numbers: count[int] = field(default_factory=lambda: count(1))
 
     def freeze(
@@ -211,11 +212,14 @@ class Laboratory:
         if self.spent:
             self.untried.append(what)
             return None
-        screen.say(f"trying: {what}")
+        number = next(self._numbers)
+        screen.say(
+            f"trying {number} of about {max(number, self.expected)}: {what}", self.started + self.budget
+        )
         interventions = _frozen_too(interventions, frozen)
         sequential = self.options.sequential or any(suspect.sequential for suspect in frozen)
         steps = self.options.steps if self.whole else min(self.steps, self.options.steps or self.steps)
-        place = self.folder / f"{next(self._numbers):02d}"
+        place = self.folder / f"{number:02d}"
         # What is frozen may keep the program waiting for ever: that must not cost all the time there is.
         patience = min(max(20.0, self.left), 30.0 + 4 * max(self.usual, self.longest))
         options = replace(

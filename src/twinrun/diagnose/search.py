@@ -110,6 +110,10 @@ class Search:
         self.may_race = self.may_race or any(finding.code in RACING for finding in evidence.datasets)
         known = {suspect.key for suspect in self.suspected}
         self.suspected += [suspect for suspect in self.suspects(evidence) if suspect.key not in known]
+        likely = [suspect for suspect in self.suspected if suspect.testable and suspect.likelihood >= LIKELY]
+        # Everything frozen, then all but each of these; without the only one, that is the check itself.
+        count = len(families(likely))
+        self.lab.expected = self.times * (1 + (count if count > 1 else 0))
 
     def _next_attempt(self) -> list[Suspect] | None:
         """Everything that something speaks for; everything; where the program cannot run like that, the plausible; then

@@ -13,6 +13,7 @@ from twinrun.launch.twin_process import Twin
 from twinrun.launch.views import WAYS, Way
 from twinrun.protocol import Intervened, Interventions
 from twinrun.protocol.spec import Tracing
+from twinrun.result import CheckResult
 
 
 @dataclass(frozen=True)
@@ -45,5 +46,10 @@ class Screen:
 
     def twins(self, twins: list[Twin]) -> None: ...
     def tick(self, judge: Judge) -> None: ...
-    def say(self, text: str) -> None: ...
+    def say(self, text: str, deadline: float | None = None) -> None:
+        """What is being tried, and until when (time.monotonic()) there is time for it."""
+
+    def known(self, result: CheckResult) -> None:
+        """The verdict, when only the cause is still to be found."""
+
     def close(self) -> None: ...

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from twinrun import terminal
 from twinrun.errors import CannotWrite
-from twinrun.terminal import Lines, draw, say, text_of
+from twinrun.terminal import Lines, draw, inline, say, text_of
 
 if TYPE_CHECKING:
     from twinrun.findings.finding import Finding
@@ -25,10 +25,13 @@ def write_results(
     output_file: str | None = None,
     html: str | None = None,
     quiet: bool = False,
+    verbose: bool = False,
     fix_diff: bool = False,
     together: str = "twinrun/check-all/1",
+    begun: bool = False,
 ) -> None:
-    """One result, or those of several named programs together, in a document of that schema."""
+    """One result, or those of several named programs together, in a document of that schema. `begun`: the verdict of the
+    one has been printed."""
     if output_format == "github":
         from twinrun.render.summary import write_summary
 
@@ -41,11 +44,14 @@ def write_results(
         write_patch(as_fix_diff(results[0][1]), output_file)
         return
     if output_format == "text" and output_file is None:
-        from twinrun.render.several import as_lines
+        from twinrun.render import several, text
 
-        draw(as_lines(results, together, quiet=quiet))
+        if not begun:
+            draw(several.as_lines(results, together, quiet=quiet, verbose=verbose))
+        elif not quiet:
+            draw(text.cause_lines(results[0][1], verbose=verbose))
         return
-    write(rendered(results, output_format, quiet=quiet, together=together), output_file)
+    write(rendered(results, output_format, quiet=quiet, verbose=verbose, together=together), output_file)
 
 
 def write_patch(patch: bytes, file: str | None) -> None:
@@ -67,7 +73,9 @@ def note_secrets(patch: bytes) -> None:
         say("note: the patch quotes lines of the source that may hold a credential")
 
 
-def rendered(results: Several, output_format: str, *, quiet: bool = False, together: str = "") -> str:
+def rendered(
+    results: Several, output_format: str, *, quiet: bool = False, verbose: bool = False, together: str = ""
+) -> str:
     """One result, or several, in a format. Each format's own file is imported when it is asked for."""
     from twinrun.render import several
 
@@ -83,7 +91,7 @@ def rendered(results: Several, output_format: str, *, quiet: bool = False, toget
 
         return as_junit(results)
     if output_format == "text":
-        return text_of(several.as_lines(results, together, quiet=quiet))
+        return text_of(several.as_lines(results, together, quiet=quiet, verbose=verbose))
     from twinrun.render.summary import annotation
 
     verdicts = [annotation(*each) for each in results] if output_format == "github" else []
@@ -104,6 +112,9 @@ def findings_text(findings: Sequence[Finding], output_format: str) -> str:
 
 def show(output_format: str, document: dict[str, Any], lines: Lines, output_file: str | None = None) -> None:
     """The answer of a verb that does not compare runs: its document, or its lines."""
+    if output_format == "text" and output_file is None:
+        draw(lines)
+        return
     write(json_text(document) if output_format == "json" else text_of(lines), output_file)
 
 
@@ -119,5 +130,6 @@ def write(content: str | bytes, file: str | None = None) -> None:
         return
     try:
         Path(file).write_bytes(content.encode() if isinstance(content, str) else content)
+        say(f"wrote {inline(file)}")
     except OSError as problem:
         raise CannotWrite(f"cannot write {file}: {problem.strerror}", hint="choose another place") from None

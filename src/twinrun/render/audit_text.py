@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from twinrun.render.text import finding_lines
 from twinrun.source_audit.audit_result import UNDECIDED, AuditResult
-from twinrun.terminal import Lines, text_of
+from twinrun.terminal import Lines
 
 
-def as_text(result: AuditResult, *, quiet: bool = False) -> str:
-    return text_of(_lines(result, quiet))
-
-
-def _lines(result: AuditResult, quiet: bool) -> Lines:
+def as_lines(result: AuditResult, *, quiet: bool = False, verbose: bool = False) -> Lines:
     if not quiet:
         for finding in result.findings:
-            yield from (*map(str, finding_lines(finding)), "")
+            yield from (*finding_lines(finding, verbose=verbose), "")
         for problem in result.problems:
             yield f"not judged: {problem}"
         notes = [note for note in result.notes if result.verdict != UNDECIDED or note != result.reason]

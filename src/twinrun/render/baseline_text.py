@@ -17,13 +17,14 @@ _DONE = {
 }
 
 
-def as_lines(result: BaselineResult, *, quiet: bool = False) -> Lines:
+def as_lines(result: BaselineResult, *, quiet: bool = False, verbose: bool = False) -> Lines:
     about = result.baseline
     if about.action != "checked":
         yield f"{_DONE[about.action]}: {about.name} for {about.key} in {about.store}/{about.file}"
         return
     equal = f": {compared(result)}, equal to the baseline {within(result)}"
-    yield from text.as_lines(result, quiet=quiet, title=equal if result.verdict == REPEATS else None)
+    title = equal if result.verdict == REPEATS else None
+    yield from text.as_lines(result, quiet=quiet, verbose=verbose, title=title)
     if not quiet:
         yield from _added(result)
 

@@ -27,15 +27,15 @@ def as_document(results: Several, schema: str) -> dict[str, Any]:
     return {"schema": schema, "verdict": verdict, "programs": programs}
 
 
-def as_lines(results: Several, schema: str, *, quiet: bool = False) -> Lines:
+def as_lines(results: Several, schema: str, *, quiet: bool = False, verbose: bool = False) -> Lines:
     for number, (name, result) in enumerate(results):
         if not _alone(results, schema):
             yield from ([""] if number else [])
             yield f"== {name}"
         if isinstance(result, BaselineResult):
-            yield from baseline_text.as_lines(result, quiet=quiet)
+            yield from baseline_text.as_lines(result, quiet=quiet, verbose=verbose)
         else:
-            yield from text.as_lines(result, quiet=quiet)
+            yield from text.as_lines(result, quiet=quiet, verbose=verbose)
 
 
 def _alone(results: Several, schema: str) -> bool:

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twinrun.findings.finding import Finding
 from twinrun.result import DIVERGES, REPEATS, CheckResult
-from twinrun.terminal import Line, Lines, text_of
+from twinrun.terminal import Line, Lines, inline, text_of
 
 if TYPE_CHECKING:
     from twinrun.comparison.frames import Difference
     from twinrun.launch.run import RunResult
 
 _SHOWN_CHILDREN = 8
+_MARKED_BEFORE = 40  # columns of a line of source
+_NAME = re.compile(r"[A-Za-z_][\w.]*\w")
 
 
-def as_text(result: CheckResult, *, quiet: bool = False) -> str:
-    return text_of(as_lines(result, quiet=quiet))
+def as_text(result: CheckResult) -> str:
+    """All of it, for a file that is read later."""
+    return text_of(as_lines(result, verbose=True))
 
 
-def as_lines(result: CheckResult, *, quiet: bool = False, title: str | None = None) -> Lines:
-    """The verdict with its title, which is the headline unless another is given, and what is known beyond it."""
+def as_lines(
+    result: CheckResult, *, quiet: bool = False, verbose: bool = False, title: str | None = None
+) -> Lines:
+    yield from verdict_lines(result, quiet=quiet, title=title)
+    if not quiet:
+        yield from cause_lines(result, verbose=verbose)
+
+
+def verdict_lines(result: CheckResult, *, quiet: bool = False, title: str | None = None) -> Lines:
+    """The verdict with its title, which is the headline unless another is given, and where the twins differ: what is known
+    before any cause is looked for."""
     yield Line(result.verdict, result.verdict, headline(result) if title is None else title)
     if not quiet:
-        yield from _body(result)
+        yield from _differs(result)
 
 
 def headline(result: CheckResult) -> str:
@@ -62,7 +75,7 @@ def _where(difference: Difference) -> str:
     return f"{difference.tensor} differs, everything before was equal"
 
 
-def _body(result: CheckResult) -> Lines:
+def _differs(result: CheckResult) -> Lines:
     bits = result.first_bit_difference
     difference = result.first_difference or (bits if result.verdict != REPEATS else None)
     if difference is not None:
@@ -75,11 +88,20 @@ def _body(result: CheckResult) -> Lines:
     if len(result.children) > _SHOWN_CHILDREN:
         yield f"  and {len(result.children) - _SHOWN_CHILDREN} more child processes"
     yield from _delivered(result)
+
+
+def cause_lines(result: CheckResult, *, verbose: bool = False) -> Lines:
+    """Why, and what to do. `verbose`: with everything that supports it."""
     for finding in result.findings:
         yield ""
-        yield from finding_lines(finding)
-    for experiment in result.experiments:
-        yield f"  tried: {experiment.what}: {experiment.outcome}"
+        yield from finding_lines(finding, verbose=verbose)
+    if result.findings:
+        yield ""
+    if verbose:
+        yield from (f"  tried: {each.what}: {each.outcome}" for each in result.experiments)
+    elif result.experiments:
+        count = len(result.experiments)
+        yield Line(f"  {count} experiment{'s' if count > 1 else ''}, shown by -v", "dim")
     for note in result.notes:
         yield f"  note: {note}"
     if result.varied:
@@ -100,15 +122,20 @@ def _measured(difference: Difference) -> Iterator[str]:
         yield f"  {appeared(difference)}"
     if difference.differing_count is None:
         return
-    parts = [f"{difference.differing_count} of {difference.size} elements differ"]
-    if difference.max_ulp is not None:
-        parts.append(f"by at most {difference.max_ulp} ULP")
+    values = " against ".join(difference.first_values or ())
+    alone = difference.size == 1 and values  # then its values are all there is to show
+    parts = [values if alone else f"{difference.differing_count} of {difference.size} elements differ"]
+    if difference.near is not None:
+        parts.append(f"by at most {difference.near} ULP" if not alone else f"{difference.near} ULP apart")
     if difference.max_abs is not None:
-        parts.append(f"max abs difference {difference.max_abs:.3g}")
+        parts.append(
+            f"max abs difference {difference.max_abs:.3g}"
+            if not alone
+            else f"difference {difference.max_abs:.3g}"
+        )
     yield "  " + ", ".join(parts)
-    if difference.first_index is not None and difference.first_values is not None:
-        one, other = difference.first_values
-        yield f"  first at {list(difference.first_index)}: {one} against {other}"
+    if difference.first_index and values:
+        yield f"  first at {list(difference.first_index)}: {values}"
     if difference.note:
         yield f"  {difference.note}"
     if difference.others:
@@ -143,19 +170,52 @@ def _some(places: tuple[str, ...]) -> str:
     return "; ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
 
 
-def finding_lines(finding: Finding) -> Lines:
+def finding_lines(finding: Finding, *, verbose: bool = False) -> Lines:
+    """What, where, why we are sure, the fix, where to read more. `verbose`: with the notes on how it came about."""
     kind = "error" if finding.confirmed else "likely"
-    yield Line(f"{kind}[{finding.code}]", "diverges", f": {finding.message}")
+    yield Line(
+        f"{kind}[{finding.code}]", "diverges" if finding.confirmed else "undecided", f": {finding.message}"
+    )
     if finding.place:
-        blamed = next((line.text.strip() for line in finding.source if line.number == finding.line), "")
-        yield f"  --> {finding.place}   {blamed}".rstrip()
-    for line in finding.evidence:
+        yield f"  --> {finding.place}"
+        yield from _blamed(finding)
+    grounds = [line for line in finding.evidence if not line.startswith("note: ")]
+    for line in finding.evidence if verbose else grounds or finding.evidence[:1]:
         yield f"  = {line}"
     if finding.fix:
-        first, *rest = finding.fix.expandtabs().splitlines()
-        yield f"  fix: {first}"
-        yield from (f"       {line}" for line in rest)
+        first, *rest = finding.fix.expandtabs().splitlines() or [""]
+        yield _changed("  fix: ", first)
+        yield from (_changed("       ", line) for line in rest)
     yield f"  see: twinrun explain {finding.code}"
+
+
+def _blamed(finding: Finding) -> Lines:
+    """The line of source, and below it a mark for the call that the message names, or for all of it."""
+    text = next((line.text for line in finding.source if line.number == finding.line), "")
+    text = inline(text.expandtabs().strip())
+    if not text:
+        return
+    start, end = _named_in(finding.message, text) or (0, len(text.partition("  #")[0]))
+    if start > _MARKED_BEFORE:  # narrow terminals show it too
+        hidden = start - _MARKED_BEFORE // 2
+        text, start, end = f"…{text[hidden:]}", start - hidden + 1, end - hidden + 1
+    margin = f"      {finding.line} | "
+    yield Line("", "plain", f"{margin}{text}", fit="cut")
+    yield Line(f"{' ' * (len(margin) - 2)}| {' ' * start}{'^' * (end - start)}", "^", fit="cut")
+
+
+def _named_in(message: str, text: str) -> tuple[int, int] | None:
+    """Where the line calls what the message names: the longest such name, as there may be `x.random` and `random`."""
+    for name in sorted(set(_NAME.findall(message)), key=lambda name: (-len(name), name)):
+        if call := re.search(rf"(?<!\w){re.escape(name)}(?=\s*\()", text):
+            return call.span()
+    return None
+
+
+def _changed(head: str, line: str) -> Line:
+    """A line of a fix, which may be one of a patch."""
+    style = line[:1] if line[:1] in ("+", "-") else "plain"
+    return Line(f"{head}{line}", style, fit="fold" if style == "plain" else "leave")
 
 
 def _output_tail(tail: str | None) -> Iterator[str]:

@@ -135,7 +135,7 @@ class Ops(Source):
         notes = [f"{culprit.op} is the first op whose inputs match bit for bit and whose output does not"]
         first = evidence.first
         if first.max_abs is not None:
-            ulp = f", {first.max_ulp} ULP" if first.max_ulp is not None else ""
+            ulp = f", {first.near} ULP" if first.near is not None else ""
             notes.append(f"{first.tensor} then differs by up to {first.max_abs:.3g}{ulp}")
         return Suspect(
             source=self.name,
