@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pages import blocks, install
-from support import COMMAND, check, environment, start, twinrun, write
+from support import COMMAND, check, environment, interrupt, start, twinrun, write
 from twinrun.recording.folder import open_recording
 from twinrun.recording.manifest import read_manifest
 
@@ -104,6 +104,25 @@ def test_a_diagnosis_that_is_interrupted_leaves_the_verdict_and_can_go_on(tmp_pa
     went_on = twinrun("check", "--output-format", "json", "--resume-diagnosis", saved)
     assert went_on.code == 1
     assert [(f["code"], f["confirmed"]) for f in went_on.document["findings"]] == [("TW101", True)]
+
+
+def test_the_verdict_is_printed_before_the_cause_is_looked_for_and_ctrl_c_keeps_it(tmp_path: Path) -> None:
+    (tmp_path / "program").mkdir()
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    command = start("check", "--dir", tmp_path / "out", write(tmp_path / "program", HANGS), runs)
+    assert command.stdout is not None
+    first = command.stdout.readline()  # the twins of the first experiment wait for ever
+    assert first.startswith("diverges at step 0, phase probe: drawn differs") and command.poll() is None
+    deadline = time.monotonic() + 90
+    while not (runs / "4").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    interrupt(command)
+    rest, err = command.communicate(timeout=60)
+    assert command.returncode == 130 and "Traceback" not in err
+    assert "diverges" not in rest and "likely[TW101]" in rest
+    assert "the diagnosis was interrupted by SIGINT; not tried" in rest
 
 
 def test_a_terminal_that_hangs_up_ends_the_check_in_good_order(tmp_path: Path, env: Any) -> None:

@@ -1,0 +1,60 @@
+"""What the live line says, at any moment of a check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from twinrun.cli.progress import LiveLine
+
+
+@pytest.fixture
+def line() -> Iterator[LiveLine]:
+    live = LiveLine(lambda _: None)
+    yield live
+    live.close()
+
+
+def twins(now: float, *steps: int) -> Any:
+    return [
+        SimpleNamespace(name=name, step=step, last_message=now)
+        for name, step in zip("AB", steps, strict=True)
+    ]
+
+
+def test_it_has_a_clock_from_the_beginning_on(line: LiveLine) -> None:
+    now = time.monotonic()
+    assert line.line(now + 0.5) == "0:00  before the first step"
+    assert line.line(now + 75.5).startswith("1:15  ")
+    assert line.line(now + 3675.5).startswith("1:01:15  ")
+
+
+def test_it_shows_the_steps_of_both_twins_and_how_fast_they_come(line: LiveLine) -> None:
+    now = time.monotonic()
+    pair = twins(now, 1, 0)
+    line.twins(pair)
+    line.tick(SimpleNamespace(steps=0))  # type: ignore[arg-type]
+    assert line.line(now).endswith("A step 1, B step 0")
+    pair[0].step = pair[1].step = 41
+    line.tick(SimpleNamespace(steps=40))  # type: ignore[arg-type]
+    assert line.line(now + 4).endswith("A step 41, B step 41 · 40 compared · 10.2/s")
+    pair[1].last_message = now - 8
+    assert "B step 41 (silent for 12 s)" in line.line(now + 4)
+
+
+def test_it_says_what_is_tried_and_how_much_time_is_left(line: LiveLine) -> None:
+    now = time.monotonic()
+    line.say("trying 2 of about 4: with random.random frozen", now + 90)
+    assert line.line(now + 0.5).startswith(
+        "0:00, 1:29 left  trying 2 of about 4: with random.random frozen  "
+    )
+    assert ", 0:00 left" in line.line(now + 100)
+
+
+def test_a_name_cannot_write_to_the_terminal(line: LiveLine) -> None:
+    line.say("trying: \x1b[2J\n")
+    assert "\\x1b[2J\\n" in line._drawn().plain and line._drawn().no_wrap
