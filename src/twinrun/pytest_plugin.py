@@ -109,7 +109,7 @@ def _run_twins(item: pytest.Item, options: Mapping[str, Any]) -> CheckResult:
             how = {"show_arguments": True, **options}  # they are all ours
             result = check("pytest", *arguments, f"{item.path}::{inside}", module=True, **how)
         if result.reason_kind == "no-step" and skipped.is_file():
-            pytest.skip(skipped.read_text(encoding="utf-8").removeprefix("Skipped: "))
+            _skip(skipped.read_text(encoding="utf-8").removeprefix("Skipped: "))
     return result
 
 
@@ -171,7 +171,12 @@ def _undecided(config: pytest.Config, result: CheckResult, hint: str = "") -> No
     message = inline(f"{result.label}: {result.reason or 'the twins could not be judged'}{hint}")
     if config.getoption("--twinrun-strict"):
         pytest.fail(message, pytrace=False)
-    pytest.skip(message)
+    _skip(message)
+
+
+def _skip(reason: str) -> NoReturn:
+    """At the place of the test, as a mark would: pytest sums up skipped tests by place."""
+    raise pytest.skip.Exception(reason, _use_item_location=True)
 
 
 def _fail(result: CheckResult) -> NoReturn:

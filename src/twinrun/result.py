@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import msgspec
@@ -24,6 +25,7 @@ from twinrun.findings.finding import Finding
 from twinrun.masking import Masked
 from twinrun.protocol.spec import Tracing
 from twinrun.protocol.suspect import Suspect
+from twinrun.terminal import inline
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "ChildResult", "Conditions",
     "Delivered", "Diagnosis", "Experiment", "Growth", "Judged", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict",
-    "read_findings",
+    "and_children", "read_findings",
 ]  # fmt: skip
 
 SCHEMA: Final = "twinrun/check/1"
@@ -177,6 +179,49 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
     output_tail: str | None = None
     delivered: Delivered | None = None  # None: not compared
 
+    @property
+    def headline(self) -> str:
+        """What follows the verdict in its line."""
+        first = self.first_difference
+        if self.verdict == DIVERGES and first is not None and not self.reason:
+            where = f" in {first.process}," if first.process else ""
+            what = "differs, everything before was equal"
+            if first.only_in is not None:
+                what = f"was seen in twin {first.only_in} only"
+            return f"{where} at step {first.step}, phase {first.phase}: {first.tensor} {what}"
+        if self.reason:
+            return f": {self.reason}"
+        delivered = self.delivered.summary() if self.delivered is not None else ""
+        if self.contract == "output":
+            return f": {self.runs} runs, {delivered}"
+        also = f"; {delivered}" if delivered else ""
+        return f": {self.runs} runs, {self.compared} compared, equal {self.within}{also}"
+
+    @property
+    def compared(self) -> str:
+        """What was equal. A program without a step is judged by what it evaluates and probes."""
+        steps = f"{self.steps_compared} steps" if self.steps_compared else "evaluations and probes"
+        return steps + and_children(len(self.children))
+
+    @property
+    def within(self) -> str:
+        return "bit for bit" if self.contract == "bitwise" else f"within {self.contract}"
+
+    def __str__(self) -> str:
+        """The verdict, and each finding with its place."""
+        lines = [f"{self.verdict}{self.headline}"]
+        for each in self.findings:
+            place = f"{each.place}: " if each.place else ""
+            lines.append(f"{each.kind}[{each.code}]: {place}{each.message}")
+        return "\n".join(map(inline, lines))
+
+    def __repr__(self) -> str:
+        return f"<CheckResult of {inline(self.program)}: {self.label}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return f"<pre>{escape(str(self))}</pre>"
+
     @classmethod
     def from_json(cls, document: Any, where: str | None = None) -> CheckResult:
         """Reads what as_json gives. A saved result may come from anybody: every field is checked."""
@@ -187,6 +232,10 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
             return msgspec.convert(document, cls)
         except ValueError as problem:  # also where a text cannot be encoded
             raise BadResult(f"this result is damaged: {problem}", where=where) from None
+
+
+def and_children(count: int) -> str:
+    return f" and {count} child process{'es' if count > 1 else ''}" if count else ""
 
 
 def read_findings(document: dict[str, Any], where: str | None = None) -> tuple[Finding, ...]:

@@ -125,6 +125,12 @@ def say(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
+def pass_on(text: str) -> None:
+    """What the user's own program prints, to stderr: as it would look without us, colours and progress bars included."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
 def _out(content: str | bytes) -> None:
     try:
         sys.stdout.flush()

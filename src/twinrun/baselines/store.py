@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import time
 from abc import ABC, abstractmethod
@@ -118,12 +119,12 @@ class LocalStore(Store):
 
     @contextlib.contextmanager
     def _locked(self, folder: Path) -> Iterator[None]:
-        """A lock of the operating system on a file of its own: a writer that dies lets go of it."""
+        """A lock of the operating system on the folder itself: a writer that dies lets go of it."""
         import fcntl
 
-        path = folder / ".lock"
         deadline = time.monotonic() + PATIENCE
-        with path.open("a") as lock:
+        lock = os.open(folder, os.O_RDONLY)
+        try:
             while True:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -135,6 +136,8 @@ class LocalStore(Store):
                         ) from None
                     time.sleep(0.02)
             yield
+        finally:
+            os.close(lock)
 
 
 class FsspecStore(Store):

@@ -51,7 +51,8 @@ def page() -> str:
 
 def main() -> None:
     """The console entry point."""
-    if sys.argv[1:] in ([], ["-h"], ["--help"]):
+    completing = "_TWINRUN_COMPLETE" in os.environ  # a shell asks what could come next
+    if sys.argv[1:] in ([], ["-h"], ["--help"]) and not completing:
         sys.stdout.write(page())
         return
     if sys.argv[1:] == ["--version"]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinrun.cli.options import RunningVerb, output_options, shared
+from twinrun.cli.options import PROGRAM, RunningVerb, output_options, shared
 from twinrun.errors import ProgramNotFound, UsageError
 from twinrun.terminal import inline, say
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @shared("source_only", "files", "fix_diff", "quiet", "verbose", quiet={"help": "The count only."})
 @output_options(("text", "json", "sarif", "github"), to="output_file")
 @click.option("-m", "module", metavar="MODULE", help="Audit a module, as python -m would run it.")
-@click.argument("program", nargs=-1, type=click.UNPROCESSED)
+@PROGRAM
 @click.pass_context
 def audit(ctx: click.Context, /, source_only: bool, files: bool, **given: Any) -> None:
     """Report what in PROGRAM keeps it from repeating, before anything is trained.
@@ -42,11 +42,14 @@ def audit(ctx: click.Context, /, source_only: bool, files: bool, **given: Any) -
 
 def _audited(program: tuple[str, ...], module: str | None, *, files: bool, source_only: bool) -> AuditResult:
     from twinrun.launch.audit_run import audit_datasets
+    from twinrun.launch.program import must_be_program
     from twinrun.source_audit.audit import audit_source, module_file
     from twinrun.source_audit.audit_result import audit_result
 
     if module is None and not program:
         raise UsageError("which program?", hint="twinrun audit train.py, or twinrun audit -m package.train")
+    for path in map(Path, program if files else program[: module is None]):
+        must_be_program(path)
     if files:
         return audit_result(" ".join(program), audit_source(program), None)
     if module is not None:

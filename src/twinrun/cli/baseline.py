@@ -48,7 +48,7 @@ def running_verb(
     )
 
 
-@click.group()
+@click.group(cls=options.Verbs)
 def baseline() -> None:
     """Baselines: a run kept as a small text file for each environment, and CI that compares with it."""
 
@@ -177,11 +177,12 @@ def _observer(given: dict[str, Any], contract: str, runs: int = 1) -> Callable[[
     from twinrun.baselines.running import observe
     from twinrun.baselines.store import checked_name
     from twinrun.cli.progress import screen
+    from twinrun.recording.manifest import recording_in
     from twinrun.settings import check_options
 
     checked_name(given["name"])
     if given["recording"]:
-        return lambda: from_recording(Path(given["recording"]))
+        return lambda: from_recording(recording_in(Path(given["recording"])))
     how = {name: given[name] for name in ("steps", "pin", "timeout", "show_arguments")}
     program = options.the_program(given["program"], given["module"])
     asked = replace(check_options(program, contract=contract, **how), runs=runs)

@@ -8,23 +8,29 @@ from typing import Any
 import click
 
 from twinrun.cli.options import ConfiguredVerb, output_options, shared
+from twinrun.errors import UsageError
 
 
 @click.command(cls=ConfiguredVerb)
 @click.argument("a", type=click.Path())
-@click.argument("b", type=click.Path())
+@click.argument("b", type=click.Path(), required=False)
 @shared("contract", "quiet", "verbose")
 @output_options()
 @click.pass_context
-def diff(ctx: click.Context, /, a: str, b: str, contract: str, **shown: Any) -> None:
+def diff(ctx: click.Context, /, a: str, b: str | None, contract: str, **shown: Any) -> None:
     """Compare the recordings A and B, and report from which step and tensor they differ.
 
+    A alone, the folder that `twinrun check` printed: its twins. Of two such folders the first twins are compared.
     Runs that were cut off are compared as far as they go. Exit codes: 0 repeats, 1 diverges, 2 could not judge.
     """
     from twinrun.comparison.contract import parse_contract
     from twinrun.launch.offline import compare_recordings
+    from twinrun.recording.manifest import recording_in
     from twinrun.render import write_results
 
-    result = compare_recordings(Path(a), Path(b), parse_contract(contract))
+    one, other = recording_in(Path(a)), recording_in(Path(b)) if b is not None else Path(a) / "B"
+    if b is None and not (one.name == "A" and other.is_dir()):
+        raise UsageError(f"compare {a} with what?", hint="give two recordings, or the folder of a check")
+    result = compare_recordings(one, other, parse_contract(contract))
     write_results([("", result)], **shown)
     ctx.exit(result.exit_code)

@@ -24,7 +24,14 @@ _WIDTH = 110
 
 
 @click.command(cls=RunningVerb)
-@shared("patches", "pin", "timeout", pin={"help": "Examine the process as this would pin it."})
+@shared(
+    "patches",
+    "pin",
+    "timeout",
+    "verbose",
+    pin={"help": "Examine the process as this would pin it."},
+    verbose={"help": "Also what each control protects and how to set it, and those not in use."},
+)
 @TEXT_OR_JSON
 @program_arguments
 @click.pass_context
@@ -49,7 +56,7 @@ def doctor(
         found = examine_program(the_program(program, module), request, given["timeout"])
     else:
         found = examine_machine(request)
-    show(output_format, found.as_json(), as_text(found))
+    show(output_format, found.as_json(), as_text(found, verbose=given["verbose"]))
     ctx.exit(found.exit_code)
 
 
@@ -73,23 +80,25 @@ def _purpose(row: Row) -> str:
     return f"{row.reason} (for: {', '.join(row.needed_for)}; tested with {row.tested_on})"
 
 
-def as_text(found: Examination) -> Iterator[str]:
+def as_text(found: Examination, *, verbose: bool = False) -> Iterator[str]:
+    """The summary, and a line for each control in use; `verbose`: everything about all of them."""
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
     yield f"{found.subject}{f' ({versions})' if versions else ''}"
-    for name, entry in found.controls.items():
-        yield ""
-        yield from _control(name, entry)
-    yield ""
     yield _summary(found)
-    for note in found.notes:
-        yield f"note: {note}"
+    yield from (f"note: {note}" for note in found.notes)
+    for name, entry in found.controls.items():
+        if verbose:
+            yield ""
+            yield from _control(name, entry)
+        elif entry.used:
+            yield f"{_mark(entry)}  {name:<22} {plain(entry.state)}, set by {_who(entry)}"
+    if not verbose:
+        yield ""
+        yield "-v shows what each protects, and how to set it"
 
 
 def _control(name: str, entry: ControlState) -> Iterator[str]:
-    mark = "ok" if entry.ok else "--"
-    if not entry.used:
-        mark = "  "
-    yield f"{mark}  {name:<22} {plain(entry.state)}"
+    yield f"{_mark(entry)}  {name:<22} {plain(entry.state)}"
     yield from _labelled("set by", _who(entry))
     yield from _labelled("protects", entry.protects)
     if not entry.ok:
@@ -97,6 +106,10 @@ def _control(name: str, entry: ControlState) -> Iterator[str]:
         yield from _labelled("set it", f"{entry.how}; {entry.moment}")
     elif entry.changed:
         yield from _labelled("changed", f"the program set it itself; {plain(entry.requested)} was requested")
+
+
+def _mark(entry: ControlState) -> str:
+    return "  " if not entry.used else "ok" if entry.ok else "--"
 
 
 def _who(entry: ControlState) -> str:

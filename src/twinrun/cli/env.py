@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from twinrun.cli.options import TEXT_OR_JSON, Decorator, all_of
+from twinrun.cli.options import TEXT_OR_JSON, Decorator, Verbs, all_of
 
 if TYPE_CHECKING:
     from twinrun.environment.difference import Difference
@@ -27,7 +27,7 @@ def _reading(everything: str = "Also what should not matter.") -> Decorator:
     return all_of(NO_FRAMEWORK, wide, TEXT_OR_JSON)
 
 
-@click.group()
+@click.group(cls=Verbs)
 def env() -> None:
     """The environment: what is here, what differs elsewhere, and a file to rebuild it."""
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import io
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from twinrun import __version__
 from twinrun.cli import COULD_NOT_JUDGE, VERBS, page
-from twinrun.errors import TwinrunError
+from twinrun.cli.options import Verbs, did_you_mean
+from twinrun.errors import TwinrunError, UsageError
 from twinrun.interrupt import Interrupted, pending
 from twinrun.masking import mask
 from twinrun.terminal import inline, say
@@ -19,8 +21,8 @@ from twinrun.terminal import inline, say
 _LONGEST = 1000  # line of an error, which may quote a file
 
 
-class Verbs(click.Group):
-    """A group that knows its verbs by name and loads the one that is used."""
+class TopVerbs(Verbs):
+    """The verbs are known by name, and the one that is used is loaded."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -31,6 +33,12 @@ class Verbs(click.Group):
         command: click.Command = getattr(import_module(f"twinrun.cli.{cmd_name}"), cmd_name)
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Without loading them."""
+        return [
+            CompletionItem(verb, help=line) for verb, line in VERBS.items() if verb.startswith(incomplete)
+        ]
+
     def get_help(self, ctx: click.Context) -> str:
         return page().rstrip("\n")
 
@@ -38,7 +46,7 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except TwinrunError as error:
-            say("error: " + "\n".join(_short(inline(mask(line))) for line in error.lines))
+            _say_error(error)
             ctx.exit(COULD_NOT_JUDGE)
         except KeyboardInterrupt as stop:
             with contextlib.suppress(OSError):  # of a terminal that is gone
@@ -53,7 +61,22 @@ def _short(line: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+def _say_error(error: TwinrunError) -> None:
+    say("error: " + "\n".join(_short(inline(mask(line))) for line in error.lines))
+
+
+def _refusal(problem: click.ClickException) -> UsageError:
+    """What click refuses, in the form of all our errors."""
+    path = problem.ctx.command_path if isinstance(problem, click.UsageError) and problem.ctx else "twinrun"
+    if isinstance(problem, click.NoSuchOption):
+        near = get_close_matches(problem.option_name, problem.possibilities or (), n=1)
+        hint = did_you_mean(near, f"{path} --help")
+        return UsageError(f"unknown option {problem.option_name}", hint=hint)
+    message = problem.format_message().rstrip(".")
+    return UsageError(message[:1].lower() + message[1:], hint=f"see `{path} --help`")
+
+
+@click.group(cls=TopVerbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="twinrun")
 def cli() -> None:
     """The verbs. --help prints the page of twinrun.cli."""
@@ -68,8 +91,6 @@ def run() -> int:
             raise abort.__cause__ from None
         return Interrupted.of(abort.__cause__).exit_code
     except click.ClickException as refusal:
-        message = io.StringIO()
-        refusal.show(message)
-        say(mask(message.getvalue().rstrip("\n")))
+        _say_error(_refusal(refusal))
         return COULD_NOT_JUDGE
     return code if isinstance(code, int) else 0

@@ -6,11 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from twinrun import untrusted
 from twinrun.errors import UsageError
@@ -23,13 +25,37 @@ _PART = r"(\d+|strict|(seed|device|threads|allow|only|leave-out)=[^,\s]+)"
 _PIN = re.compile(f"^{_PART}(,{_PART})*$")
 
 
+class Verbs(click.Group):
+    """A group whose unknown verbs are answered with the nearest known one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args[0] in known or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        raise UsageError(f"unknown verb {args[0]!r}", hint=self._meant(ctx, args[0], known))
+
+    def _meant(self, ctx: click.Context, word: str, known: list[str]) -> str:
+        if "check" in known and Path(word).is_file():
+            return f"to check it: {ctx.command_path} check {word}"
+        near = get_close_matches(word, known, n=1)
+        return did_you_mean(near, f"{ctx.command_path} --help")
+
+
+def did_you_mean(near: Sequence[str], all_of_them: str) -> str:
+    """A hint with what was probably meant, and the command that lists everything."""
+    return f"did you mean {near[0]}? See `{all_of_them}`" if near else f"see `{all_of_them}`"
+
+
 class ConfiguredVerb(click.Command):
     """A verb whose options may also be set in the project file."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        extra.setdefault("default_map", configuration(info_name or "", self.params))
+        if not extra.get("resilient_parsing"):  # a shell that completes a word has no use for an error
+            extra.setdefault("default_map", configuration(info_name or "", self.params))
         return super().make_context(info_name, args, parent, **extra)
 
 
@@ -47,7 +73,21 @@ class RunningVerb(ConfiguredVerb):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         valued = {name for param in self.params if not getattr(param, "is_flag", True) for name in param.opts}
-        return super().make_context(info_name, arranged(args, valued, self.late), parent, **extra)
+        words = arranged(args, valued, self.late)
+        before = _split(words, valued)[0]
+        plain = "--" not in args
+        context = super().make_context(info_name, words, parent, **extra)
+        if plain and not context.resilient_parsing:
+            self._note_misplaced(context, before)
+        return context
+
+    def _note_misplaced(self, context: click.Context, before: list[str]) -> None:
+        from twinrun.cli.misplaced import note_misplaced
+
+        program, module = context.params.get("program"), context.params.get("module")
+        if (program and len(program) > 1) or (program and module):
+            verb = context.command_path.partition(" ")[2] or str(context.info_name)
+            note_misplaced(verb, self.params, before, the_program(program, module))
 
 
 class BaselineVerb(RunningVerb):
@@ -192,8 +232,14 @@ def _option(name: str, option: Option) -> Decorator:
         default=option.default,
         show_default=option.default is not None,
         callback=lambda _, __, value: option.parse(word, value),
+        shell_complete=_files if option.metavar in ("FILE", "FOLDER", "RESULT") else None,
         **common,
     )
+
+
+def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of files, for a shell that completes them itself."""
+    return [CompletionItem(incomplete, type="file")]
 
 
 def output_options(
@@ -207,7 +253,10 @@ def output_options(
 
 def program_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     module = click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
-    return module(click.argument("program", nargs=-1, type=click.UNPROCESSED, required=False)(command))
+    return module(PROGRAM(command))
+
+
+PROGRAM = click.argument("program", nargs=-1, type=click.UNPROCESSED, required=False, shell_complete=_files)
 
 
 def all_of(*decorators: Decorator) -> Decorator:

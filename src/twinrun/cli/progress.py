@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from twinrun.launch.options import Screen
-from twinrun.terminal import inline
+from twinrun.terminal import inline, pass_on
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,6 +31,29 @@ class NoLine(Screen):
 
     def known(self, result: CheckResult) -> None:
         self._known(result)
+
+
+class ProgramOutput(Screen):
+    """What a program prints, on stderr, line by line as it comes. `mask` hides what it must not show."""
+
+    def __init__(self, mask: Callable[[str], str]) -> None:
+        self._mask = mask
+        self._begun: dict[str, bytes] = {}  # the line that has no end yet, of each stream
+
+    def printed(self, stream: str, data: bytes) -> None:
+        text = self._begun.get(stream, b"") + data
+        end = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+        self._begun[stream] = text[end:]
+        self._show(text[:end])
+
+    def close(self) -> None:
+        for rest in self._begun.values():
+            self._show(rest)
+        self._begun.clear()
+
+    def _show(self, data: bytes) -> None:
+        with suppress(OSError):  # nobody reads it any more, and the run goes on
+            pass_on(self._mask(data.decode("utf-8", "replace")))
 
 
 class LiveLine(NoLine):

@@ -24,6 +24,7 @@ from twinrun.settings import pin_request
     "show_arguments",
     "no_progress",
     "quiet",
+    no_progress={"help": "Do not show what the program prints."},
 )
 @output_options(("text", "json"), to="output_file")
 @program_arguments
@@ -31,11 +32,12 @@ from twinrun.settings import pin_request
 def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     """Run PROGRAM once and keep a recording that `twinrun diff` can compare.
 
-    The exit code is the program's own, or 2 when it could not be instrumented or trained nothing that was observed.
+    What the program prints goes to stderr, and to the recording. The exit code is the program's own, or 2 when it could not be instrumented or trained nothing that was observed.
     """
     from twinrun.cli.programs import left_by
-    from twinrun.cli.progress import screen
+    from twinrun.cli.progress import ProgramOutput
     from twinrun.launch.interventions import parse_interventions
+    from twinrun.launch.options import Screen
     from twinrun.launch.run import RunOptions, run_once
     from twinrun.render import show
     from twinrun.render.text import run_lines
@@ -44,7 +46,8 @@ def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **g
     how = {name: given[name] for name in ("keep_values", "steps", "timeout", "detail", "folder", "keep")}
     target = replace(the_program(program, module), show_arguments=given["show_arguments"])
     options = RunOptions(target, interventions=interventions, **how)
-    live = screen(quiet=given["quiet"] or given["no_progress"])
+    silent = given["quiet"] or given["no_progress"]
+    live = Screen() if silent else ProgramOutput(target.secrets.mask)
     [(_, result)], _ = left_by(lambda: [("", run_once(options, live))])
     lines = run_lines(result, quiet=given["quiet"])
     show(given["output_format"], result.as_json(), lines, given["output_file"])

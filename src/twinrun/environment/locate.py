@@ -8,6 +8,7 @@ from twinrun.environment.capture import capture, installed_framework
 from twinrun.environment.child import run_module
 from twinrun.environment.environment import Environment, read_json
 from twinrun.errors import BadRecording, NotComparable
+from twinrun.recording.manifest import recording_in
 
 HERE = ("here", "-", "this-machine")
 
@@ -32,7 +33,7 @@ def environment_of(given: str, *, framework: bool = True) -> Environment:
 def file_of(given: str) -> Path:
     """The file that is read for what was given: the manifest, where that is the folder of a recording."""
     path = Path(given)
-    return path / "manifest.json" if path.is_dir() else path
+    return recording_in(path) / "manifest.json" if path.is_dir() else path
 
 
 def this_machine(*, framework: bool = True, timeout: float = 120.0) -> Environment:

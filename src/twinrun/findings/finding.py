@@ -38,6 +38,11 @@ class Finding:
         }
 
     @property
+    def kind(self) -> str:
+        """What it is called where it is shown: confirmed by an experiment, or not."""
+        return "error" if self.confirmed else "likely"
+
+    @property
     def place(self) -> str | None:
         if self.file is None:
             return None

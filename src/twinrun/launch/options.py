@@ -49,6 +49,9 @@ class Screen:
     def say(self, text: str, deadline: float | None = None) -> None:
         """What is being tried, and until when (time.monotonic()) there is time for it."""
 
+    def printed(self, stream: str, data: bytes) -> None:
+        """What a program prints, where one runs alone."""
+
     def known(self, result: CheckResult) -> None:
         """The verdict, when only the cause is still to be found."""
 

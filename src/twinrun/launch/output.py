@@ -8,6 +8,7 @@ import os
 import re
 import select
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import xxhash
@@ -18,6 +19,7 @@ from twinrun.recording.output import ERRORS
 from twinrun.recording.printed import OUTPUT
 
 KEPT = 2_000_000  # bytes of the beginning and of the end that stay when all is over
+Printed = Callable[[str, bytes], None]  # is told what is printed, with the name of the stream's file
 _PIPE = 1 << 20  # the most that a pipe holds
 _MORE = b"\n[twinrun: more was printed than this]\n"
 _LONGEST_MARK = 200
@@ -28,9 +30,12 @@ class Output:
     """Takes in what a process prints, in the background. Equal files mean equal outputs: the mark tells what is not in
     them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, printed: Printed) -> None:
         # Standard output is compared when the twins have ended, and cut to its final length after that.
-        self.streams = (Stream(folder / OUTPUT, MOST_OUTPUT), Stream(folder / ERRORS, KEPT))
+        self.streams = (
+            Stream(folder / OUTPUT, MOST_OUTPUT, printed=printed),
+            Stream(folder / ERRORS, KEPT, printed=printed),
+        )
         self._lock = threading.Lock()
         self._waiting, self._wake = os.pipe()
         self._thread = threading.Thread(target=self._listen, name="twinrun-output", daemon=True)
@@ -97,8 +102,11 @@ class Output:
 class Stream:
     """One stream, and the file that it is kept in."""
 
-    def __init__(self, path: Path, beginning: int, end: int = KEPT) -> None:
+    def __init__(
+        self, path: Path, beginning: int, end: int = KEPT, printed: Printed = lambda _, __: None
+    ) -> None:
         self.path = path
+        self._printed = printed
         self.problem: str | None = None
         self.ended = False
         self._file = path.open("wb", buffering=0)
@@ -122,6 +130,7 @@ class Stream:
                 return
             self.ended = not data
             taken += len(data)
+            self._printed(self.path.name, data)
             self.write(data)
 
     def write(self, data: bytes) -> None:

@@ -11,10 +11,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from twinrun.errors import ProgramNotFound
+from twinrun.errors import ProgramNotFound, UsageError
 from twinrun.masking import Secrets, mask_arguments
 
 _MOST_SOURCE = 1 << 20
+
+
+def must_be_program(path: Path) -> None:
+    """The text of a notebook happens to be valid Python, of which nothing can be said."""
+    if path.suffix == ".ipynb":
+        raise UsageError(
+            f"{path} is a notebook: Twinrun reads and runs Python programs",
+            hint=f"jupyter nbconvert --to script {path} makes {path.with_suffix('.py')}",
+        )
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,7 @@ class Program:
             near = sorted(p.name for p in Path(path.parent).glob("*.py"))[:5] if path.parent.is_dir() else []
             hint = f"there is {', '.join(near)} here" if near else "check the path and the working directory"
             raise ProgramNotFound(f"no such program: {self.target}", hint=hint)
+        must_be_program(path)
         if not path.is_file():
             raise ProgramNotFound(f"{self.target} is not a file", hint="give a .py file, or a module with -m")
 

@@ -103,7 +103,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
     started = time.monotonic()
     twin = Twin(
         "A", options.program, folder / "A", setup_for(1, options.interventions),
-        lockstep=on_frame is not None, steps=options.steps, detail=options.detail, keep_values=options.keep_values,
+        printed=screen.printed, lockstep=on_frame is not None, steps=options.steps, detail=options.detail, keep_values=options.keep_values,
         keep_child_values=options.keep_child_values, events=options.audit_until is None, audit_until=options.audit_until,
     )  # fmt: skip
     judge = Judge(BITWISE, [twin])

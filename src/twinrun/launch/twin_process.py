@@ -17,7 +17,7 @@ from typing import Any
 from twinrun.comparison.verdict import Reason, ReasonKind
 from twinrun.launch.children import note_survivors
 from twinrun.launch.interventions import Setup
-from twinrun.launch.output import Output
+from twinrun.launch.output import Output, Printed
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.launch.supervised import Supervised
@@ -53,8 +53,17 @@ _TAIL = 16_384  # characters of output that may be shown
 class Twin:
     """Started at once; `frames` fills as it is pumped; always `kill`ed in the end."""
 
-    def __init__(self, name: str, program: Program, folder: Path, setup: Setup, **settings: Any) -> None:
-        """`settings` are fields of the Spec."""
+    def __init__(
+        self,
+        name: str,
+        program: Program,
+        folder: Path,
+        setup: Setup,
+        *,
+        printed: Printed = lambda _, __: None,
+        **settings: Any,
+    ) -> None:
+        """`settings` are fields of the Spec. `printed` is told what the program prints, when it does."""
         self.name = name
         self.folder = folder
         self._secrets = program.secrets
@@ -68,7 +77,7 @@ class Twin:
         self._killed = False
         with writing(folder):
             folder.mkdir(parents=True)
-            self._output = Output(folder)
+            self._output = Output(folder, printed)
         self.channel, theirs = wire.pair()
         spec = Spec(
             str(folder), theirs.fileno(), str(program), program.shown_arguments, show_arguments=program.show_arguments,

@@ -82,6 +82,12 @@ class Manifest(Masked, msgspec.Struct, frozen=True):
             partial.unlink(missing_ok=True)
 
 
+def recording_in(folder: Path) -> Path:
+    """The folder itself; or the recording of the first twin, where it is the folder of a check or run."""
+    first = folder / "A"
+    return first if not (folder / FILE).exists() and (first / FILE).is_file() else folder
+
+
 def read_manifest(folder: Path) -> Manifest:
     path = folder / FILE
     try:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from twinrun.baselines.outcome import BaselineResult
 from twinrun.render import text
-from twinrun.render.text import compared, within
 from twinrun.result import REPEATS
 from twinrun.terminal import Lines
 
@@ -22,7 +21,7 @@ def as_lines(result: BaselineResult, *, quiet: bool = False, verbose: bool = Fal
     if about.action != "checked":
         yield f"{_DONE[about.action]}: {about.name} for {about.key} in {about.store}/{about.file}"
         return
-    equal = f": {compared(result)}, equal to the baseline {within(result)}"
+    equal = f": {result.compared}, equal to the baseline {result.within}"
     title = equal if result.verdict == REPEATS else None
     yield from text.as_lines(result, quiet=quiet, verbose=verbose, title=title)
     if not quiet:

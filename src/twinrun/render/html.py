@@ -9,7 +9,7 @@ from twinrun import __version__
 from twinrun.recording.frame import EVIDENCE, PHASES
 from twinrun.render.chart import growth_chart
 from twinrun.render.templates import render
-from twinrun.render.text import appeared, headline
+from twinrun.render.text import appeared
 from twinrun.result import CheckResult
 
 # What each phase holds, for readers who are new to the words.
@@ -33,7 +33,7 @@ def as_html(result: CheckResult) -> str:
     return render(
         "report.html.j2",
         result=result,
-        headline=headline(result),
+        headline=result.headline,
         first=first,
         phases=[phase for phase in PHASES if phase not in EVIDENCE],
         meaning=_MEANING,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from twinrun.render.github import escaped, escaped_property
-from twinrun.render.text import as_text, headline
+from twinrun.render.text import as_text
 from twinrun.result import DIVERGES, REPEATS, CheckResult
 from twinrun.terminal import inline
 
@@ -20,7 +20,7 @@ def annotation(name: str, result: CheckResult) -> str:
         return ""
     kind = "error" if result.verdict == DIVERGES else "warning"
     title = escaped_property(f"twinrun {name or result.program}")
-    return f"::{kind} title={title}::{escaped(result.label + headline(result))}\n"
+    return f"::{kind} title={title}::{escaped(result.label + result.headline)}\n"
 
 
 def as_markdown(results: Sequence[tuple[str, CheckResult]]) -> str:

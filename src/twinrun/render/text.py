@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twinrun.findings.finding import Finding
-from twinrun.result import DIVERGES, REPEATS, CheckResult
+from twinrun.result import REPEATS, CheckResult, and_children
 from twinrun.terminal import Line, Lines, inline, text_of
 
 if TYPE_CHECKING:
@@ -36,43 +36,9 @@ def as_lines(
 def verdict_lines(result: CheckResult, *, quiet: bool = False, title: str | None = None) -> Lines:
     """The verdict with its title, which is the headline unless another is given, and where the twins differ: what is known
     before any cause is looked for."""
-    yield Line(result.verdict, result.verdict, headline(result) if title is None else title)
+    yield Line(result.verdict, result.verdict, result.headline if title is None else title)
     if not quiet:
         yield from _differs(result)
-
-
-def headline(result: CheckResult) -> str:
-    difference = result.first_difference
-    if result.verdict == DIVERGES and difference is not None and not result.reason:
-        where = f" in {difference.process}," if difference.process else ""
-        return f"{where} at step {difference.step}, phase {difference.phase}: {_where(difference)}"
-    if result.reason:
-        return f": {result.reason}"
-    delivered = result.delivered.summary() if result.delivered is not None else ""
-    if result.contract == "output":
-        return f": {result.runs} runs, {delivered}"
-    also = f"; {delivered}" if delivered else ""
-    return f": {result.runs} runs, {compared(result)} compared, equal {within(result)}{also}"
-
-
-def compared(result: CheckResult) -> str:
-    """What was equal. A program without a step is judged by what it evaluates and probes."""
-    steps = f"{result.steps_compared} steps" if result.steps_compared else "evaluations and probes"
-    return steps + _and_children(len(result.children))
-
-
-def _and_children(count: int) -> str:
-    return f" and {count} child process{'es' if count > 1 else ''}" if count else ""
-
-
-def within(result: CheckResult) -> str:
-    return "bit for bit" if result.contract == "bitwise" else f"within {result.contract}"
-
-
-def _where(difference: Difference) -> str:
-    if difference.only_in is not None:
-        return f"{difference.tensor} was seen in twin {difference.only_in} only"
-    return f"{difference.tensor} differs, everything before was equal"
 
 
 def _differs(result: CheckResult) -> Lines:
@@ -172,9 +138,10 @@ def _some(places: tuple[str, ...]) -> str:
 
 def finding_lines(finding: Finding, *, verbose: bool = False) -> Lines:
     """What, where, why we are sure, the fix, where to read more. `verbose`: with the notes on how it came about."""
-    kind = "error" if finding.confirmed else "likely"
     yield Line(
-        f"{kind}[{finding.code}]", "diverges" if finding.confirmed else "undecided", f": {finding.message}"
+        f"{finding.kind}[{finding.code}]",
+        "diverges" if finding.confirmed else "undecided",
+        f": {finding.message}",
     )
     if finding.place:
         yield f"  --> {finding.place}"
@@ -228,7 +195,7 @@ def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
     if quiet:
         yield str(result.recording)
         return
-    yield f"recorded {result.steps} steps{_and_children(result.children)} in {result.seconds:.1f} s"
+    yield f"recorded {result.steps} steps{and_children(result.children)} in {result.seconds:.1f} s"
     if result.reason:
         yield f"  {result.reason}"
     yield from (f"  note: {note}" for note in result.facts.notes)
