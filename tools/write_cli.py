@@ -17,7 +17,7 @@ HEAD = """\
 
 Results go to stdout, progress and hints to stderr. Exit codes: 0 repeats, 1 diverges (or findings), 2 could
 not judge. Settings come from flags, then from `TWINRUN_*` variables (`TWINRUN_STEPS=50`), then from
-`[tool.twinrun]` in the nearest `pyproject.toml`. `NO_COLOR` is honoured.
+`[tool.twinrun]` in the nearest `pyproject.toml`. `NO_COLOR` and `FORCE_COLOR` are honoured.
 """
 
 

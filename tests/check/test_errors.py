@@ -41,7 +41,7 @@ def refused(answer: Answer) -> str:
     """The message of a command that did not even start."""
     assert answer.code == 2 and answer.out == "", answer.out + answer.err
     lines = answer.message.strip().splitlines()
-    assert lines[0].lower().startswith(("error:", "usage:")) and len(lines) <= 4
+    assert lines[0].startswith("error: ") and len(lines) <= 4
     return answer.err
 
 
@@ -158,7 +158,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from twinrun.cli import group, main
 def broken(*_): raise {error}
-group.Verbs.get_command = broken
+group.TopVerbs.get_command = broken
 main()
 """
 

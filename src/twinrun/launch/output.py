@@ -30,7 +30,7 @@ class Output:
     """Takes in what a process prints, in the background. Equal files mean equal outputs: the mark tells what is not in
     them."""
 
-    def __init__(self, folder: Path, printed: Printed) -> None:
+    def __init__(self, folder: Path, printed: Printed = lambda _, __: None) -> None:
         # Standard output is compared when the twins have ended, and cut to its final length after that.
         self.streams = (
             Stream(folder / OUTPUT, MOST_OUTPUT, printed=printed),

@@ -1,0 +1,120 @@
+"""Every command line of the documentation is one that Twinrun takes, and those of the first pages are run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from pathlib import Path
+
+import click
+import pytest
+from command_lines import PAGES, ROOT, blocks, mentions, words
+
+import twinrun as package
+from support import twinrun, write
+from twinrun.cli.group import cli
+
+
+def parsed(command: list[str], *, whole: bool) -> None:
+    """Fails where an option or verb is unknown. `whole`: nothing may be missing either."""
+    if command[0] in ("--help", "--version"):
+        return
+    context, name = click.Context(cli, info_name="twinrun"), command[0]
+    found = cli.get_command(context, name)
+    rest = command[1:]
+    assert found is not None, f"no verb {name}"
+    while isinstance(found, click.Group) and rest and not rest[0].startswith("-"):
+        inner = found.get_command(context, rest[0])
+        assert inner is not None, f"no verb {name} {rest[0]}"
+        found, name, rest = inner, rest[0], rest[1:]
+    if isinstance(found, click.Group) and not rest:
+        return
+    try:
+        found.make_context(name, list(rest), parent=context)
+    except click.exceptions.Exit:  # --help
+        return
+    except click.MissingParameter:
+        assert not whole
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_line_of_a_page_is_valid(
+    page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the settings of this project are none of the readers'
+    for command in [line for block in blocks(page) for line in block]:
+        parsed(words(command), whole=True)
+    for command in mentions(page):
+        if not {"…", "VERB"} & set(command.split()):
+            parsed(words(command[command.index("twinrun ") :]), whole=False)
+    assert "passed to the program" not in capsys.readouterr().err
+
+
+# Trains nothing that needs a framework: what these pages show is how commands are put together.
+PROGRAM = """
+import argparse, {random}
+parser = argparse.ArgumentParser()
+parser.add_argument("--epochs", type=int)
+parser.parse_args()
+import twinrun
+print("run name: 1")
+twinrun.probe("drawn", [{drawn}])
+"""
+REPEATS = PROGRAM.format(random="sys", drawn="1.0")
+DIVERGES = PROGRAM.format(random="random", drawn="random.random()")
+RUN = ("check-a-program", "record-and-compare", "reports")
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    for block in blocks(ROOT / "docs" / "how-to" / f"{page}.md"):
+        diverges = any("--resume-diagnosis" in line for line in block)
+        for name in ("train.py", "package/train.py"):
+            write(tmp_path, DIVERGES if diverges else REPEATS, name)
+        for command in block:
+            if "--vary all" in command or ".ipynb" in command:  # minutes; and refused on purpose
+                continue
+            answer = twinrun(*words(command), cwd=tmp_path, env={"COLUMNS": "100"})
+            assert answer.code == int(diverges), f"{command}\n{answer.out}\n{answer.err}"
+            assert "Traceback" not in answer.err
+
+
+def test_python_blocks_are_python() -> None:
+    for page in PAGES:
+        for block in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+            tree = ast.parse(textwrap.dedent(block).replace("…", "..."))
+            for node in ast.walk(tree):
+                if (
+                    isinstance(node, ast.Attribute)
+                    and isinstance(node.value, ast.Name)
+                    and node.value.id == "twinrun"
+                ):
+                    known = node.attr in (*package.__all__, "pipelines", "check", "baseline", "recording")
+                    assert known, f"{page.name}: twinrun.{node.attr}"
+
+
+def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
+    """A program with TensorFlow: diverges, is explained, and repeats with the change that the page makes."""
+    page = (ROOT / "docs" / "tutorial" / "first-check.md").read_text()
+    program, change = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    shown = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    write(tmp_path, program)
+    before = twinrun("check", "train.py", cwd=tmp_path)
+    assert before.code == 1 and shown[0].splitlines()[0] in before.out and shown[1] in before.out
+    seeds = "np.random.seed(42)\ntf.random.set_seed(42)\n"
+    assert seeds in program
+    write(tmp_path, program.replace(seeds, change))
+    after = twinrun("check", "train.py", cwd=tmp_path)
+    promised = re.findall(r"^repeats: .*$", page, re.MULTILINE)[0]
+    assert after.code == 0 and after.out.startswith(promised), after.out + after.err
+
+
+def test_the_transcript_of_the_readme_quotes_the_example_as_it_is() -> None:
+    text = (ROOT / "README.md").read_text()
+    places = re.findall(r"--> (examples/\S+?):(\d+)", text)
+    assert places
+    for file, number in places:
+        line = (ROOT / file).read_text().splitlines()[int(number) - 1].strip()
+        assert f"{number} | {line}" in text
