@@ -63,7 +63,7 @@ twinrun.probe("drawn", [{drawn}])
 """
 REPEATS = PROGRAM.format(random="sys", drawn="1.0")
 DIVERGES = PROGRAM.format(random="random", drawn="random.random()")
-RUN = ("check-a-program", "record-and-compare", "reports")
+RUN = ("audit-source", "baselines-in-ci", "check-a-program", "record-and-compare", "reports", "use-the-fixes")
 
 
 @pytest.mark.parametrize("page", RUN)

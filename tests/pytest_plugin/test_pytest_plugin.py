@@ -183,8 +183,9 @@ def test_a_test_that_skips_itself_in_its_twins_is_skipped_with_its_reason(
     (tmp_path / "test_x.py").write_text(
         "import pytest\n@pytest.mark.twinrun\ndef test_x(): pytest.skip('no data here')\n"
     )
-    outcomes, printed = run_pytest(tmp_path, *options)
+    outcomes, printed = run_pytest(tmp_path, "-rs", *options)
     assert outcomes["test_x"][0] == "skipped", printed
+    assert "test_x.py:2: no data here" in printed  # and not in our plugin
     assert "no data here" in outcomes["test_x"][1] and "undecided" not in outcomes["test_x"][1]
 
 

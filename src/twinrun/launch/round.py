@@ -79,6 +79,7 @@ class Round:
         later = Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
         if not later.options.experiment:
             later.dumps = self.dumps  # the limit is one of the check
+            self.screen.say(f"another round: {name.replace('-', ' ')}")
         return later
 
     def continued(self, name: str) -> Round:

@@ -9,7 +9,7 @@ from twinrun import __version__
 from twinrun.recording.frame import EVIDENCE, PHASES
 from twinrun.render.chart import growth_chart
 from twinrun.render.templates import render
-from twinrun.render.text import appeared
+from twinrun.render.text import appeared, tail_title
 from twinrun.result import CheckResult
 
 # What each phase holds, for readers who are new to the words.
@@ -38,6 +38,7 @@ def as_html(result: CheckResult) -> str:
         phases=[phase for phase in PHASES if phase not in EVIDENCE],
         meaning=_MEANING,
         appeared=appeared(first) if first and first.span > 1 else "",
+        tail_title=tail_title(result.reason_kind),
         chart=growth_chart(result.growth),
         growth=[row for row in result.growth if row.max_abs is not None],
         controls=_controls(result.controls),

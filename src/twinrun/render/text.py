@@ -72,7 +72,7 @@ def cause_lines(result: CheckResult, *, verbose: bool = False) -> Lines:
         yield f"  note: {note}"
     if result.varied:
         yield f"  varied between the twins: {', '.join(result.varied)}"
-    yield from _output_tail(result.output_tail)
+    yield from _output_tail(result)
     if result.recordings:
         yield Line(f"  recordings: {Path(result.recordings[0]).parent}", "dim")
 
@@ -185,10 +185,15 @@ def _changed(head: str, line: str) -> Line:
     return Line(f"{head}{line}", style, fit="fold" if style == "plain" else "leave")
 
 
-def _output_tail(tail: str | None) -> Iterator[str]:
-    if tail:
-        yield "  last lines of output:"
-        yield from (f"    {line}" for line in tail.expandtabs().splitlines())
+def tail_title(kind: str | None) -> str:
+    """Whose words stand under it: the program's, or Twinrun's own where it could not instrument the program."""
+    return "Twinrun's own traceback" if kind == "not-instrumented" else "last lines of output"
+
+
+def _output_tail(result: CheckResult | RunResult) -> Iterator[str]:
+    if result.output_tail:
+        yield f"  {tail_title(result.reason_kind)}:"
+        yield from (f"    {line}" for line in result.output_tail.expandtabs().splitlines())
 
 
 def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
@@ -199,5 +204,5 @@ def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
     if result.reason:
         yield f"  {result.reason}"
     yield from (f"  note: {note}" for note in result.facts.notes)
-    yield from _output_tail(result.output_tail)
+    yield from _output_tail(result)
     yield f"recording: {result.recording}"
