@@ -91,7 +91,9 @@ def check(ctx: click.Context, /, **given: Any) -> None:
 @shared("store")
 @TEXT_OR_JSON
 @click.pass_context
-def list_(ctx: click.Context, name: str | None, store: str | None, output_format: str) -> None:
+def list_(
+    ctx: click.Context, name: str | None, store: str | None, output_format: str, output_file: str | None
+) -> None:
     """List the baselines, of NAME or of all names. Exit 2 when one of them is damaged."""
     from twinrun.baselines.verbs import listing
     from twinrun.render import show
@@ -101,7 +103,7 @@ def list_(ctx: click.Context, name: str | None, store: str | None, output_format
     found = listing(place, name)
     entries = [_listed(each) for each in found]
     document = {"schema": "twinrun/baseline-list/1", "store": place.location, "baselines": entries}
-    show(output_format, document, map(_line, found))
+    show(output_format, document, map(_line, found), output_file)
     if not found and output_format == "text":
         say(f"no baselines in {place.location}")
     ctx.exit(2 if any(each.problem for each in found) else 0)

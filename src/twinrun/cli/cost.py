@@ -51,7 +51,7 @@ def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     )
     options.program.must_exist()
     report = measure(options, lambda text: None if given["quiet"] else say(text))
-    show(given["output_format"], report.as_json(), as_text(report))
+    show(given["output_format"], report.as_json(), as_text(report), given["output_file"])
 
 
 def as_text(report: CostReport) -> Iterator[str]:

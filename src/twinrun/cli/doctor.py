@@ -49,14 +49,14 @@ def doctor(
     if given["patches"]:
         rows = examine_patches()
         document = {"schema": "twinrun/patches/1", "patches": msgspec.to_builtins(rows)}
-        show(output_format, document, patches_as_text(rows))
+        show(output_format, document, patches_as_text(rows), given["output_file"])
         return
     request = pin_request(given["pin"])
     if program or module:
         found = examine_program(the_program(program, module), request, given["timeout"])
     else:
         found = examine_machine(request)
-    show(output_format, found.as_json(), as_text(found, verbose=given["verbose"]))
+    show(output_format, found.as_json(), as_text(found, verbose=given["verbose"]), given["output_file"])
     ctx.exit(found.exit_code)
 
 

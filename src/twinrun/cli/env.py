@@ -35,13 +35,15 @@ def env() -> None:
 @env.command()
 @click.argument("where", default="here")
 @_reading("Every field, all packages included.")
-def show(where: str, no_framework: bool, everything: bool, output_format: str) -> None:
+def show(
+    where: str, no_framework: bool, everything: bool, output_format: str, output_file: str | None
+) -> None:
     """Show the environment of this machine, or of WHERE: a recording or a JSON file."""
     from twinrun import render
 
     environment = _find(where, no_framework)
     document = {"schema": "twinrun/env/1", "environment": environment.as_json()}
-    render.show(output_format, document, _described(environment, everything))
+    render.show(output_format, document, _described(environment, everything), output_file)
 
 
 @env.command()
@@ -161,6 +163,7 @@ def _show_differences(
     *,
     everything: bool,
     output_format: str,
+    output_file: str | None,
 ) -> None:
     """`sides` are the names of both keys by what to call them."""
     from twinrun import render
@@ -170,7 +173,7 @@ def _show_differences(
     document |= {"keys": list(sides.values()), "differences": msgspec.to_builtins(found, enc_hook=str)}
     shown = [each for each in found if everything or each.group != NOTHING]
     names = [f"{side}: {name}" for side, name in sides.items()]
-    render.show(output_format, document, [*names, *_groups(shown), outcome])
+    render.show(output_format, document, [*names, *_groups(shown), outcome], output_file)
     if len(shown) < len(found) and output_format == "text":
         say(f"{len(found) - len(shown)} that should not matter: --all shows them")
 

@@ -16,13 +16,13 @@ from twinrun.terminal import write
 @click.command()
 @click.argument("code", required=False)
 @TEXT_OR_JSON
-def explain(code: str | None, output_format: str) -> None:
+def explain(code: str | None, output_format: str, output_file: str | None) -> None:
     """Explain a code of the catalogue: what it is, why it matters, an example, what to write instead.
 
     CODE is a code (TW203) or a name (random-op-in-parallel-map). Without one, all codes are listed.
     """
+    from twinrun import render
     from twinrun.protocol.registry import sources
-    from twinrun.render import show
 
     sources()  # registers the codes that come from other packages
     document: dict[str, Any] = {
@@ -32,7 +32,9 @@ def explain(code: str | None, output_format: str) -> None:
     if code is not None:
         document["page"] = page(code)
     if code is None or output_format == "json":
-        show(output_format, document, listing())
+        render.show(output_format, document, listing(), output_file)
+    elif output_file is not None:
+        render.write(page(code).rstrip() + "\n", output_file)
     else:
         _draw(page(code))
 

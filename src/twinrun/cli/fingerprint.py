@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from twinrun.cli.options import TEXT_OR_JSON
+from twinrun.cli.options import output_options
 from twinrun.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "--determinism/--no-determinism", default=True, show_default=True, help="Probe with op determinism."
 )
 @click.option("--all", "everything", is_flag=True, help="Every probe, not only those that differ.")
-@TEXT_OR_JSON
+@output_options(("text", "json"), to="")
 @click.pass_context
 def fingerprint(
     ctx: click.Context,

@@ -276,4 +276,4 @@ def the_program(program: Sequence[str], module: str | None) -> Program:
     return Program(program[0], tuple(program[1:]))
 
 
-TEXT_OR_JSON = output_options(("text", "json"), to="")
+TEXT_OR_JSON = output_options(("text", "json"), to="output_file")
