@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ from twinrun.diagnose.suspects import may_race, suspects
 from twinrun.diagnose.variations import Varied
 from twinrun.findings.finding import Finding
 from twinrun.interrupt import Interrupted
-from twinrun.launch.check import check_folder, observe_check, save
+from twinrun.launch.check import RESULT, check_folder, observe_check, save
 from twinrun.launch.folders import Place
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.protocol import Evidence, Stress, Suspect, Vary
@@ -37,7 +38,7 @@ def check_and_diagnose(
     budget: float | None = None,
     saved_as: str | None = None,
 ) -> CheckResult:
-    """`saved_as` is the file that the result will be written to, where it can be resumed from that."""
+    """`saved_as` is the file that the result will be written to, where it can be resumed from that as from our own."""
     screen = screen or Screen()
     try:
         with check_folder(options) as place:
@@ -201,7 +202,8 @@ def _explained(
     read = evidence.code.audited() if not search.explained else ()
     findings = [*search.findings, *hidden, *likely_findings(search, evidence, read)]
     if lab.untried:
-        hint = _to_go_on(saved_as)
+        saved = shlex.quote(saved_as or str(lab.folder.parent / RESULT))
+        hint = f"to go on: twinrun check --resume-diagnosis {saved}"
         findings = [
             each if each.confirmed else replace(each, evidence=(*each.evidence, hint)) for each in findings
         ]
@@ -224,13 +226,6 @@ def _notes(search: Search) -> list[str]:
         return search.notes
     tried = "no experiment made the twins repeat" if search.lab.trials else "there was nothing to try"
     return [*search.notes, f"no cause found: {tried}"]
-
-
-def _to_go_on(saved_as: str | None) -> str:
-    if saved_as is not None:
-        return f"to go on: twinrun check --resume-diagnosis {saved_as}"
-    how = "--output-format json --output-file result.json"
-    return f"to go on: save the result ({how}), then twinrun check --resume-diagnosis result.json"
 
 
 def _concluded(

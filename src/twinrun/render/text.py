@@ -100,7 +100,7 @@ def _measured(difference: Difference) -> Iterator[str]:
             else f"difference {difference.max_abs:.3g}"
         )
     yield "  " + ", ".join(parts)
-    if difference.first_index and values:
+    if difference.first_index and values and not alone:
         yield f"  first at {list(difference.first_index)}: {values}"
     if difference.note:
         yield f"  {difference.note}"
