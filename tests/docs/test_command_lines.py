@@ -12,7 +12,7 @@ import pytest
 from command_lines import PAGES, ROOT, blocks, mentions, words
 
 import twinrun as package
-from support import twinrun, write
+from support import python, twinrun, write
 from twinrun.cli.group import cli
 
 
@@ -109,6 +109,13 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
     after = twinrun("check", "train.py", cwd=tmp_path)
     promised = re.findall(r"^repeats: .*$", page, re.MULTILINE)[0]
     assert after.code == 0 and after.out.startswith(promised), after.out + after.err
+
+
+def test_the_blocks_of_the_page_on_pipelines_run_one_after_the_other() -> None:
+    page = ROOT / "docs" / "how-to" / "input-pipeline.md"
+    answer = python(Path(__file__).parent / "pipeline_page.py", page)
+    assert answer.code == 0, answer.err[-2000:]
+    assert answer.out.count("\nran ") == page.read_text().count("```python\n")
 
 
 def test_the_transcript_of_the_readme_quotes_the_example_as_it_is() -> None:
