@@ -119,6 +119,7 @@ def _two(program: tuple[str, ...], module: str | None) -> tuple[str, str]:
 
 
 def _compared(names: tuple[str, str], given: dict[str, Any]) -> ComparisonReport:
+    from twinrun.interrupt import Interrupted
     from twinrun.render.spread_text import title
     from twinrun.spread.comparing import comparison
 
@@ -128,16 +129,27 @@ def _compared(names: tuple[str, str], given: dict[str, Any]) -> ComparisonReport
     for target in targets:
         if target is not None:
             target.must_exist()  # before the first of them is run for minutes
-    a, b = (
-        saved(name) if target is None else _measured(target, given)
-        for name, target in zip(names, targets, strict=True)
-    )
+    a = _variant(names[0], targets[0], given)
+    stopped = None
+    try:
+        b = _variant(names[1], targets[1], given)
+    except Interrupted as stop:
+        if not stop.results:
+            raise stop.leaving(("", a)) from None
+        stopped, b = stop, stop.results[0][1]
     # A program by its masked arguments.
     shown = [
         name if target is None else title(each)
         for name, target, each in zip(names, targets, (a, b), strict=True)
     ]
-    return comparison((shown[0], shown[1]), a, b)
+    found = comparison((shown[0], shown[1]), a, b)
+    if stopped is not None:
+        raise stopped.leaving(("", found))
+    return found
+
+
+def _variant(name: str, target: Program | None, given: dict[str, Any]) -> SpreadReport:
+    return saved(name) if target is None else _measured(target, given)
 
 
 def _is_saved(name: str) -> bool:

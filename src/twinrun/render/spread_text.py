@@ -125,7 +125,11 @@ def closing(report: SpreadReport) -> Iterator[str]:
         yield f"contract: {shlex.join(['--contract', report.contract])}"
         if len(report.banded) > 1:
             yield f"  at most one honest run in {one_in(report.contract_rate)} would leave one of its {len(report.banded)} bands"
-    elif not any(metric.summary and metric.summary.moves for metric in report.metrics):
+    elif any(metric.summary and metric.summary.moves for metric in report.metrics):
+        yield "no band can be recommended: three runs are the least"
+    elif report.sources == ("implementation",):
+        yield f"with the seeds fixed nothing moved in {many(len(report.runs))}: no spread was seen that is not the seed's"
+    else:
         yield (
             "nothing moved in any run: the program draws no random numbers, or gives all of them seeds of its own "
             "(default_rng(0), seed=1); --seed-option varies a seed that is an option of the program"
@@ -146,6 +150,9 @@ def comparison_lines(report: ComparisonReport) -> Iterator[str]:
         yield from (f"    {sentence}" for sentence in compared_sentences(each))
     yield ""
     yield conclusion(report)
+    for letter, variant in (("A", report.a), ("B", report.b)):
+        if variant.interrupted:
+            yield f"{letter} was {variant.interrupted}: only the runs that had ended are compared"
     for name in report.only_in:
         yield f"note: only one of them has {name}"
     for letter, variant in (("A", report.a), ("B", report.b)):

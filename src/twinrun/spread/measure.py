@@ -12,11 +12,15 @@ from pathlib import Path
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
 from twinrun.masking import Secrets
+from twinrun.protocol import PinRequest
+from twinrun.protocol.registry import parse_pin
 from twinrun.source_audit.program_files import find_script
-from twinrun.spread.plan import SpreadOptions
+from twinrun.spread.plan import ALL, IMPLEMENTATION, RunKey, SpreadOptions
 from twinrun.spread.report import SpreadReport
 from twinrun.spread.runs import Collected, collect
 from twinrun.spread.statistics import must_have_scipy
+
+VARIED = "…"  # in place of an argument that is another one in each run
 
 
 def measure(
@@ -41,7 +45,7 @@ def measure(
 def _about(options: SpreadOptions) -> SpreadReport:
     arguments = options.program.shown_arguments
     if options.seed_option is not None:
-        arguments = (*arguments, options.seed_option, "…")
+        arguments = (*arguments, options.seed_option, VARIED)
     return SpreadReport(
         str(options.program),
         arguments,
@@ -50,6 +54,15 @@ def _about(options: SpreadOptions) -> SpreadReport:
         _digest(options.program),
         one_in=options.one_in,
     )
+
+
+def typical_pin(report: SpreadReport) -> PinRequest:
+    """Of the run that a baseline is best made of."""
+    options = SpreadOptions(Program(report.program), request=parse_pin(report.pin))
+    typical = report.typical
+    return options.pin_of(
+        RunKey(IMPLEMENTATION, 0) if typical is None else RunKey(ALL, typical.number)
+    ).request
 
 
 def _digest(program: Program) -> str | None:

@@ -181,8 +181,8 @@ class SpreadReport(Masked):
         return min(1.0, sum(rates)) if rates else None
 
     @property
-    def typical_seed(self) -> int | None:
-        """Of the run that is nearest to the means of all metrics: the one to make a baseline of."""
+    def typical(self) -> Run | None:
+        """The run that is nearest to the means of all metrics."""
         moving = [m for m in self.metrics if m.base == ALL and m.summary and m.summary.sd]
         runs = [run for run in self.runs if run.source == ALL]
 
@@ -194,7 +194,7 @@ class SpreadReport(Masked):
             ]
             return max((gap if math.isfinite(gap) else math.inf for gap in gaps), default=0.0)
 
-        return min(runs, key=lambda run: (distance(run), run.number)).seed if runs else None
+        return min(runs, key=lambda run: (distance(run), run.number)) if runs else None
 
     def as_json(self) -> dict[str, Any]:
         document = {name: msgspec.to_builtins(getattr(self, name)) for name in _FIELDS}

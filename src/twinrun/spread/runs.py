@@ -62,44 +62,20 @@ class Collected:
 def collect(options: SpreadOptions, known: Iterable[Run], say: Say) -> Collected:
     """`known` are runs that were made before and are not made again. Interrupted, it leaves what there is by then."""
     found = Collected({RunKey(run.source, run.number): run for run in known})
+    work = _Work(options, found, say)
     try:
-        _first(options, RunKey(options.groups[0], 0), found, say)
-        plan = Plan(options, found, say)
-        looks = first_looks(options)
-        later = {options.same_as(key) for key in the_rest(options, ())} - {*looks, *found.runs}
-        plan.make(looks, len(later))
+        looks, rest = first_looks(options), the_rest(options, ())
+        work.first([RunKey(options.groups[0], 0), *looks, *rest])
+        later = {options.same_as(key) for key in rest} - {*looks, *found.runs}
+        work.make(looks, len(later))
         unused = _unused(options, found)
         if unused:
             found.notes.append(_not_used(unused))
         found.notes += _not_repeated(found)
-        plan.make(the_rest(options, unused))
+        work.make(the_rest(options, unused))
     except KeyboardInterrupt as stop:
         found.interrupted = Interrupted.of(stop)
     return found
-
-
-def _first(options: SpreadOptions, key: RunKey, found: Collected, say: Say) -> None:
-    """Alone: it shows whether the program can be measured at all, and how many of it the machine can take at a time."""
-    say(f"{options.program}: the first run, alone")
-    before, started = _used(), time.monotonic()
-    result, run = _run(options, key)
-    if isinstance(run, Failed):
-        raise CannotMeasure(f"the first run failed: {run.why}", hint=_last_line(result))
-    if not run.metrics:
-        raise CannotMeasure(
-            f"{options.program} reported no loss, metric or probe, so there is nothing to measure",
-            hint="give the number to twinrun.probe('accuracy', value)",
-        )
-    found.runs[key] = run
-    found.environment = result.facts.environment
-    found.notes += _remarks(options, result)
-    shared = result.view == "shared"
-    if shared:
-        found.notes.append(
-            "the runs shared one folder, one after the other: each saw the files of those before"
-        )
-    cores = (_used() - before) / max(time.monotonic() - started, 1e-3)
-    found.jobs = 1 if shared else options.jobs or _jobs(cores)
 
 
 def _used() -> float:
@@ -108,10 +84,10 @@ def _used() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _jobs(cores: float) -> int:
+def _jobs(cores: float, device: str | None) -> int:
     """How many runs go side by side, by what the first one took of processors and memory. A GPU is not shared: the
     first program takes all of its memory."""
-    if read_gpu():
+    if device != "cpu" and read_gpu().get("count"):
         return 1
     processors = len(os.sched_getaffinity(0))
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
@@ -120,13 +96,41 @@ def _jobs(cores: float) -> int:
 
 
 @dataclass
-class Plan:
+class _Work:
     """Runs to make, and how long they take."""
 
     options: SpreadOptions
     found: Collected
     say: Say
     _seconds: list[float] = field(default_factory=list)
+
+    def first(self, keys: Iterable[RunKey]) -> None:
+        """The first that is missing, alone: it shows whether the program can be measured at all, and how many of it the
+        machine can take at a time."""
+        key = next((key for key in keys if not self._is_known(key)), None)
+        if key is None:
+            return
+        options, found = self.options, self.found
+        self.say(f"{options.program}: the first run, alone")
+        before, started = _used(), time.monotonic()
+        result, run = _run(options, key)
+        if isinstance(run, Failed):
+            raise CannotMeasure(f"the first run failed: {run.why}", hint=_last_line(result))
+        if not run.metrics:
+            raise CannotMeasure(
+                f"{options.program} reported no loss, metric or probe, so there is nothing to measure",
+                hint="give the number to twinrun.probe('accuracy', value)",
+            )
+        self._keep(key, run)
+        found.environment = result.facts.environment
+        found.notes += _remarks(options, result)
+        cores = (_used() - before) / max(time.monotonic() - started, 1e-3)
+        found.jobs = options.jobs or _jobs(cores, options.request.device)
+        if result.view == "shared":
+            found.jobs = 1
+            found.notes.append(
+                "the runs shared one folder, one after the other: each saw the files of those before"
+            )
 
     def make(self, keys: Iterable[RunKey], later: int = 0) -> None:
         """Those that are still missing. `later`: about how many are to follow."""
