@@ -68,18 +68,17 @@ def test_each_source_alone_moves_what_comes_from_it_and_nothing_else(
 def test_a_program_of_known_variance_is_measured_as_it_is(tmp_path: Path, tinynet: Variables) -> None:
     """`number` is a normal variate of variance 1; the runs before it were made once."""
     program, saved = write(tmp_path, PROGRAM), tmp_path / "spread.json"
-    words = ("--output-format=json", f"--output-file={saved}", "--quiet")
-    first = twinrun("spread", "--seeds=3", *words, program, env=tinynet, cwd=tmp_path)
+    words = ("--output-format=json", f"--output-file={saved}", program)
+    first = twinrun("spread", "--seeds=3", "--quiet", *words, env=tinynet, cwd=tmp_path)
     assert first.code == 0 and first.err == "", first.err
     before = json.loads(saved.read_text())
-    more = twinrun("spread", "--seeds=12", f"--reuse={saved}", program, env=tinynet, cwd=tmp_path)
-    assert more.code == 0 and more.err.count("seed, run") == 9, more.err
-    twinrun("spread", "--seeds=12", f"--reuse={saved}", *words, program, env=tinynet, cwd=tmp_path)
+    more = twinrun("spread", "--seeds=8", f"--reuse={saved}", *words, env=tinynet, cwd=tmp_path)
+    assert more.code == 0 and more.err.count("seed, run") == 5, more.err
     document = json.loads(saved.read_text())
     assert document["runs"][:3] == before["runs"][:3]
     (number,) = [metric for metric in document["metrics"] if metric["name"] == "number"]
     found = number["sources"]["seed"]
-    assert found["runs"] == 12
+    assert found["runs"] == 8
     assert found["interval"][0] < 0.0 < found["interval"][1]
     assert found["sd_interval"][0] < 1.0 < found["sd_interval"][1]
     assert 2.5 * math.sqrt(2) * found["sd"] < number["band"]["width"] < 4 * math.sqrt(2) * found["sd"]
@@ -89,20 +88,16 @@ def test_a_program_of_known_variance_is_measured_as_it_is(tmp_path: Path, tinyne
 def _baseline(program: Path, saved: Path, document: dict[str, object], tinynet: Variables) -> None:
     """The bands become the contract of a baseline, whose run is one of the spread's."""
     folder = program.parent
-    words = (
-        "baseline",
-        "record",
-        program,
-        f"--from-spread={saved}",
-        "--name=tiny",
-        f"--store={folder / 'kept'}",
-    )
+    store = ("--name=tiny", f"--store={folder / 'kept'}")
+    words = ("baseline", "record", program, f"--from-spread={saved}", *store)
     answer = twinrun(*words, "--output-format=json", env=tinynet, cwd=folder)
     assert answer.code == 0, answer.out + answer.err
     assert answer.document["contract"] == document["contract"]
-    (kept,) = (folder / "kept" / "tiny").iterdir()
+    (kept,) = (folder / "kept" / "tiny").glob("*.json")
     assert '"pin": "4' in kept.read_text() and ",reseed" in kept.read_text()
-    both = twinrun(*words, "--contract=bitwise", "--recording=x", env=tinynet, cwd=folder)
+    other = twinrun("baseline", "check", *store, "--pin=99,reseed", program, env=tinynet, cwd=folder)
+    assert other.code == 0, other.out + other.err  # an honest run with another seed
+    both = twinrun(*words, "--contract=ulp=1", env=tinynet, cwd=folder)
     assert both.code == 2 and "brings its own contract" in both.message
 
 

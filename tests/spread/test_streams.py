@@ -14,17 +14,26 @@ MOVES = {
     "weights": {"weights"},
     "dropout": {"dropout"},
     "augmentation": {"augmentation"},
-    "pipeline": {"shuffle", "map"},
+    "pipeline": {
+        "shuffle",
+        "map",
+        "given",
+    },  # a given seed is used together with the global one that the program sets
     "tensorflow-seed": {"tf"},
     "numpy-random": {"numpy"},
     "python-random": {"python"},
 }
-PINS = (BASE, "43,reseed", *(f"{BASE},streams={stream}:43" for stream in MOVES), "42", "43")
+EVERY = set().union(*MOVES.values())
+PLAIN = (BASE, "43,reseed", f"{BASE},streams=pipeline:43", f"{BASE},streams=weights:43")
+OWN = tuple(
+    f"own:{pin}"
+    for pin in (BASE, "43,reseed", *(f"{BASE},streams={stream}:43" for stream in MOVES), "42", "43")
+)
 
 
 @pytest.fixture(scope="module")
 def drawn() -> dict[str, dict[str, Any]]:
-    answer = python(PROGRAMS / "pinning" / "streams.py", *PINS)
+    answer = python(PROGRAMS / "pinning" / "streams.py", *PLAIN, *OWN)
     assert answer.code == 0, answer.err
     return dict(json.loads(answer.out.splitlines()[-1]))
 
@@ -34,19 +43,20 @@ def moved(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("stream", MOVES)
-@pytest.mark.parametrize("own_seeds", [False, True])
-def test_a_stream_moves_what_comes_from_it(drawn: dict[str, Any], stream: str, own_seeds: bool) -> None:
-    found = moved(drawn[f"{BASE} {own_seeds}"], drawn[f"{BASE},streams={stream}:43 {own_seeds}"])
-    # A shuffle with a seed follows the global seed too, where the program sets one.
-    given = {"given"} if own_seeds and stream == "pipeline" else set()
-    assert found == MOVES[stream] | given
+def test_a_stream_moves_what_comes_from_it(drawn: dict[str, Any], stream: str) -> None:
+    """Also where the program seeds all of them together."""
+    assert moved(drawn[f"own:{BASE}"], drawn[f"own:{BASE},streams={stream}:43"]) == MOVES[stream]
 
 
-def test_another_seed_moves_all_of_them_also_where_the_program_seeds_itself(drawn: dict[str, Any]) -> None:
-    every = set().union(*MOVES.values())
-    assert moved(drawn[f"{BASE} False"], drawn["43,reseed False"]) == every
-    assert moved(drawn[f"{BASE} True"], drawn["43,reseed True"]) == every | {"given"}
+def test_another_seed_moves_all_of_them(drawn: dict[str, Any]) -> None:
+    assert moved(drawn[f"own:{BASE}"], drawn["own:43,reseed"]) == EVERY
+
+
+def test_without_seeds_of_the_programs_own_a_seed_that_is_given_to_an_op_stays(drawn: dict[str, Any]) -> None:
+    assert moved(drawn[BASE], drawn["43,reseed"]) == EVERY - {"given"}
+    assert moved(drawn[BASE], drawn[f"{BASE},streams=pipeline:43"]) == {"shuffle", "map"}
+    assert moved(drawn[BASE], drawn[f"{BASE},streams=weights:43"]) == {"weights"}
 
 
 def test_without_reseeding_the_programs_own_seeds_win(drawn: dict[str, Any]) -> None:
-    assert moved(drawn["42 True"], drawn["43 True"]) == set()
+    assert moved(drawn["own:42"], drawn["own:43"]) == set()

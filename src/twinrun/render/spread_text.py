@@ -73,7 +73,7 @@ def spread_of(found: Summary) -> str:
     return (
         f"{number(found.mean, digits)} ± {number(found.sd, digits)} ({many(found.runs)}), "
         f"range {number(found.low, digits)} to {number(found.high, digits)}; "
-        f"the mean is in {between(found.interval, digits)} (95%)"
+        f"the mean is in {between(found.interval, digits)} (99%)"
     )
 
 

@@ -31,6 +31,7 @@ class Compared:
 
     def as_json(self) -> dict[str, Any]:
         figures: dict[str, Any] = msgspec.to_builtins(self.found)
+        figures["more"] = 0 if self.differs else self.found.more
         return {
             "name": self.name,
             "differs": self.differs,

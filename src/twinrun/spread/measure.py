@@ -11,7 +11,7 @@ from pathlib import Path
 
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
-from twinrun.masking import Secrets
+from twinrun.masking import MASK, Secrets
 from twinrun.protocol import PinRequest
 from twinrun.protocol.registry import parse_pin
 from twinrun.source_audit.program_files import find_script
@@ -75,6 +75,11 @@ def _digest(program: Program) -> str | None:
 
 
 def _must_be_of(earlier: SpreadReport, now: SpreadReport) -> None:
+    if any(MASK in word for word in now.arguments):
+        raise UsageError(
+            "the runs cannot be reused: some arguments may be secret, and were not kept",
+            hint="measure it with --show-arguments",
+        )
     for name in ("program", "arguments", "pin", "steps", "digest"):
         then, here = getattr(earlier, name), getattr(now, name)
         if then != here:

@@ -11,6 +11,7 @@ from msgspec import structs
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
 from twinrun.protocol import Pin, PinRequest
+from twinrun.protocol.pin import LARGEST_SEED
 from twinrun.protocol.registry import controls, streams
 
 ALL = "seed"  # every stream at once
@@ -62,7 +63,7 @@ class SpreadOptions:
         return (IMPLEMENTATION,) if self.implementation_only else (ALL, *self.sources)
 
     def seed(self, number: int) -> int:
-        return self.request.seed + number
+        return (self.request.seed + number) % (LARGEST_SEED + 1)
 
     def program_of(self, key: RunKey) -> Program:
         """The program with its own seed, where it takes one. A source that is varied alone leaves that as it is."""

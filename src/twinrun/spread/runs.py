@@ -111,7 +111,7 @@ class _Work:
         if key is None:
             return
         options, found = self.options, self.found
-        self.say(f"{options.program}: the first run, alone")
+        self.say(f"{options.program}: {_named(key)}, alone at first")
         before, started = _used(), time.monotonic()
         result, run = _run(options, key)
         if isinstance(run, Failed):
@@ -178,12 +178,16 @@ class _Work:
             self._seconds.append(made.seconds)
 
     def _progress(self, key: RunKey, left: int) -> str:
-        what = "the first run again" if key.source == REPEAT else f"{key.source}, run {key.number + 1}"
+        what = _named(key)
         failed = " failed" if key in self.found.failed else ""
         if not left or not self._seconds:
             return f"{what}{failed}"
         seconds = sum(self._seconds) / len(self._seconds) * math.ceil(left / self.found.jobs)
         return f"{what}{failed}; {left} to go, about {_duration(seconds)}"
+
+
+def _named(key: RunKey) -> str:
+    return "the first run again" if key.source == REPEAT else f"{key.source}, run {key.number + 1}"
 
 
 def _duration(seconds: float) -> str:
