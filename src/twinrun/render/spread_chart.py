@@ -11,7 +11,7 @@ from twinrun.spread.statistics import Summary
 
 _WIDTH, _LEFT, _RIGHT = 720, 150, 700
 _ROW, _TOP, _TICKS = 30, 8, 26
-_LONGEST = 22  # characters of a row's name
+_LONGEST = 18  # characters of a row's name
 _STAGGER = (0, -5, 5, -9, 9)  # so that equal values do not hide each other
 
 

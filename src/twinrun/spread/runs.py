@@ -22,6 +22,8 @@ from twinrun.errors import TwinrunError
 from twinrun.interrupt import Interrupted, raise_pending
 from twinrun.launch.run import RunOptions, RunResult, run_once
 from twinrun.protocol.event import Event, relative
+from twinrun.protocol.evidence import in_library, is_direct
+from twinrun.protocol.registry import frameworks
 from twinrun.recording.frame import MEASURED, Frame
 from twinrun.recording.reader import Reader
 from twinrun.spread.plan import (
@@ -251,7 +253,7 @@ def _undivided(events: Iterable[Event]) -> Iterator[str]:
     """A global stream may serve anything, and nothing shows what for."""
     lines: dict[str, set[tuple[str, int]]] = {}
     for event in events:
-        if event.source in _GLOBAL and event.action == "draw":
+        if event.source in _GLOBAL and event.action == "draw" and _is_the_programs(event):
             lines.setdefault(event.source, set()).add((relative(event.file), event.line))
     for source, found in lines.items():
         places = [f"{file}:{line}" for file, line in sorted(found)]
@@ -260,6 +262,12 @@ def _undivided(events: Iterable[Event]) -> Iterator[str]:
             f"data covers everything drawn from {_GLOBAL[source]} global stream ({shown}): whether it orders data or "
             "serves something else cannot be told apart"
         )
+
+
+def _is_the_programs(event: Event) -> bool:
+    """Not a framework's own draw, which has a stream of its own, nor one while a library is being imported."""
+    by_framework = any(event.via == framework.module for framework in frameworks())
+    return is_direct(event) or (in_library(event) and bool(event.entry) and not by_framework)
 
 
 def _same(one: Run, other: Run) -> bool:
