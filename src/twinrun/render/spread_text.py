@@ -89,8 +89,8 @@ def band_sentences(band: Recommended) -> Iterator[str]:
 
 
 def one_in(rate: float) -> str:
-    if rate <= 1e-6:
-        return "a million"
+    if rate <= 1e-4:
+        return "more than 10,000"
     return f"{1 / rate:,.0f}" if rate < 0.1 else f"{1 / rate:.1f}"
 
 
