@@ -149,6 +149,24 @@ OPTIONS: dict[str, Option] = {
     "patches": Option("Show which functions Twinrun replaces, as found here, instead.", "switch"),
     "controls": Option("Only these, separated by commas; all that are used by default.", metavar="LIST"),
     "rounds": Option("Times each is run.", "count", 3),
+    "seeds": Option("Runs with different seeds, for each source.", "count", 10, least=2),
+    "sources": Option(
+        "Also vary these alone, the others fixed: weights, data, dropout, augmentation, implementation, or single streams.",
+        metavar="LIST",
+    ),
+    "implementation_only": Option(
+        "Fix the seeds, pin nothing else, and measure what is not the seed's at all.", "switch"
+    ),
+    "compare": Option("Compare two variants: saved spreads, or programs in quotes.", "switch"),
+    "seed_option": Option(
+        "The program's own option for its seed, given with another seed in each run.", metavar="WORD"
+    ),
+    "one_in": Option("One honest run in so many may leave a band.", "count", 100, least=2),
+    "jobs": Option("Runs side by side.  [default: what processors and memory allow]", "count"),
+    "reuse": Option("A saved spread of the same program, whose runs are not made again.", metavar="FILE"),
+    "from_spread": Option(
+        "A saved spread: its bands are the contract, its most typical run the one to keep.", metavar="FILE"
+    ),
     "name": Option("The baseline's name; without one, all that pyproject.toml names."),
     "store": Option("Folder or fsspec address of the baselines.", variable="TWINRUN_BASELINES"),
     "reason": Option("Why the change is right; kept in the baseline's history.", required=True),

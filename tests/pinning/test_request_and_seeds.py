@@ -17,7 +17,7 @@ from twinrun.errors import UsageError
 from twinrun.frameworks.keras.sources.keras_seeds import keras_seed
 from twinrun.protocol.control import Reading
 from twinrun.protocol.pin import PinRequest
-from twinrun.protocol.registry import controls, parse_pin, source
+from twinrun.protocol.registry import controls, parse_pin, source, streams
 from twinrun.protocol.seeds import derive
 from twinrun.twin.pinning import launch_environment
 from twinrun.twin.pins import Seeding
@@ -34,6 +34,8 @@ requests = st.builds(
     only=st.one_of(st.none(), st.lists(st.sampled_from(NAMES), min_size=1, unique=True).map(tuple)),
     leave_out=st.lists(st.sampled_from(NAMES), unique=True).map(tuple),
     threads=st.one_of(st.none(), st.integers(1, 128)),
+    streams=st.dictionaries(st.sampled_from(list(streams())), seeds).map(lambda found: tuple(found.items())),
+    reseed=st.booleans(),
 )
 
 

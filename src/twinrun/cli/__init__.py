@@ -23,6 +23,7 @@ VERBS = {
     "doctor": "Show what is pinned, as read back, and what is not.",
     "clean": "Remove old recordings.",
     "cost": "Measure what each control costs a program.",
+    "spread": "Measure how far results spread over seeds; recommend bands; compare two variants.",
 }
 
 # Exit codes. What we did wrong ourselves is never 1: that means that the twins diverge.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from twinrun.baselines.store import Store
     from twinrun.baselines.verbs import Listed
     from twinrun.result import CheckResult
+    from twinrun.spread.report import SpreadReport
 
 _RUNS = {"least": 1, "help": "Runs that must agree."}
 
@@ -54,7 +55,9 @@ def baseline() -> None:
 
 
 @baseline.command(cls=BaselineVerb)
-@running_verb("contract", "runs", runs=_RUNS, contract={"help": "How equal later runs must be."})
+@running_verb(
+    "contract", "from_spread", "runs", runs=_RUNS, contract={"help": "How equal later runs must be."}
+)
 def record(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM until twins agree, and keep it as the baseline NAME of this environment.
 
@@ -139,6 +142,8 @@ def _recorded(given: dict[str, Any], store: Store) -> CheckResult:
     from twinrun.terminal import say
 
     name, reason = given["name"], given.get("reason")
+    if given.get("from_spread"):
+        given |= _from_spread(given)
     if reason is not None:
         given |= _as_recorded(given, verbs.find(store, name))
     contract = given["contract"] or "bitwise"
@@ -198,17 +203,53 @@ def _as_recorded(given: dict[str, Any], known: list[Baseline]) -> dict[str, Any]
     latest = max(known, key=lambda each: each.recorded)
     taken: dict[str, Any] = {name: getattr(latest, name) for name in ("steps", "pin") if given[name] is None}
     if not given["program"] and given["module"] is None and not given["recording"]:
-        from twinrun.masking import MASK
+        taken |= _program_of(latest, "the baseline")
+    return taken
 
-        if any(MASK in word for word in latest.arguments):
-            raise UsageError(
-                "the baseline does not know all its arguments: some may be secret, and were not kept",
-                hint="name the program with its arguments, or record it with --show-arguments",
-            )
-        if latest.program.startswith("-m "):
-            taken |= {"module": latest.program[3:], "program": latest.arguments}
-        else:
-            taken["program"] = (latest.program, *latest.arguments)
+
+def _program_of(kept: Baseline | SpreadReport, what: str) -> dict[str, Any]:
+    """The program that made it, as it would be given."""
+    from twinrun.masking import MASK
+    from twinrun.spread.measure import VARIED
+
+    if any(MASK in word or word == VARIED for word in kept.arguments):
+        raise UsageError(
+            f"{what} does not know all its arguments: some may be secret, or vary, and were not kept",
+            hint="name the program with its arguments, or record it with --show-arguments",
+        )
+    if kept.program.startswith("-m "):
+        return {"module": kept.program[3:], "program": kept.arguments}
+    return {"program": (kept.program, *kept.arguments)}
+
+
+def _from_spread(given: dict[str, Any]) -> dict[str, Any]:
+    """The bands of a saved spread as the contract, and its most typical run as the one to record."""
+    from twinrun.cli.spread import saved
+    from twinrun.spread.measure import typical_pin
+
+    report = saved(given["from_spread"])
+    if given["contract"] != "bitwise" or given["recording"]:
+        raise UsageError(
+            "--from-spread brings its own contract and run", hint="leave out --contract and --recording"
+        )
+    if report.contract is None:
+        raise UsageError(
+            f"{given['from_spread']} recommends no band: nothing moved, or there are too few runs",
+            hint="record it without --from-spread: bit for bit",
+        )
+    taken: dict[str, Any] = {"contract": report.contract}
+    if given["pin"] is None:
+        taken["pin"] = str(typical_pin(report))
+    if given["steps"] is None:
+        taken["steps"] = report.steps
+    if not given["program"] and given["module"] is None:
+        return taken | _program_of(report, "the spread")
+    program = str(options.the_program(given["program"], given["module"]))
+    if program != report.program:
+        raise UsageError(
+            f"{given['from_spread']} is of {report.program}, not of {program}",
+            hint="measure this one: twinrun spread",
+        )
     return taken
 
 

@@ -21,7 +21,7 @@ from twinrun.settings import OPTIONS, Option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 WHICH_PROGRAM = "twinrun check train.py --epochs 2, or twinrun check -m package.train"
-_PART = r"(\d+|strict|(seed|device|threads|allow|only|leave-out)=[^,\s]+)"
+_PART = r"(\d+|strict|reseed|(seed|device|threads|allow|only|leave-out|streams)=[^,\s]+)"
 _PIN = re.compile(f"^{_PART}(,{_PART})*$")
 
 
@@ -73,7 +73,9 @@ class RunningVerb(ConfiguredVerb):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         valued = {name for param in self.params if not getattr(param, "is_flag", True) for name in param.opts}
-        words = arranged(args, valued, self.late)
+        own = {name for param in self.params for name in param.opts}
+        late = None if self.late is None else tuple(name for name in self.late if name in own)
+        words = arranged(args, valued, late)
         before = _split(words, valued)[0]
         plain = "--" not in args
         context = super().make_context(info_name, words, parent, **extra)
@@ -93,7 +95,13 @@ class RunningVerb(ConfiguredVerb):
 class BaselineVerb(RunningVerb):
     """`baseline record train.py --name mnist`."""
 
-    late = ("--name", "--reason", "--store", "--contract", "--output-format")
+    late = ("--name", "--reason", "--store", "--contract", "--output-format", "--from-spread")
+
+
+class SpreadVerb(RunningVerb):
+    """`spread train.py --seeds 10`."""
+
+    late = ("--seeds", "--sources", "--implementation-only", "--html", "--output-format", "--output-file")
 
 
 def arranged(args: list[str], valued: set[str], late: tuple[str, ...] | None = None) -> list[str]:
@@ -108,7 +116,7 @@ def arranged(args: list[str], valued: set[str], late: tuple[str, ...] | None = N
     moved: list[str] = []
     if late is not None:
         given = {word.partition("=")[0] for word in own}
-        moved, theirs = _late(theirs, {name for name in late if name in valued and name not in given})
+        moved, theirs = _late(theirs, {name for name in late if name not in given}, valued)
     # As with python, a module ends the options.
     ends = ["--"] if rest and rest[0].startswith("-m") else []
     return [*own, *moved, *program, *ends, *theirs]
@@ -130,14 +138,14 @@ def _split(args: list[str], valued: set[str]) -> tuple[list[str], list[str]]:
     return own, rest
 
 
-def _late(words: list[str], late: set[str]) -> tuple[list[str], list[str]]:
+def _late(words: list[str], late: set[str], valued: set[str]) -> tuple[list[str], list[str]]:
     """Those of our options among the program's words, each taken once, and the program's own words."""
     moved: list[str] = []
     kept: list[str] = []
     rest = list(words)
     while rest and rest[0] != "--":
         name = rest[0].partition("=")[0]
-        width = 2 if rest[0] in late else 1
+        width = 2 if rest[0] in late & valued else 1
         (moved if name in late else kept).extend(rest[:width])
         late.discard(name)
         del rest[:width]

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from twinrun.cli.options import output_options, shared
-from twinrun.errors import BadResult
+from twinrun.errors import BadResult, UsageError
 
 _FINDINGS_ONLY = ("sarif", "github")
 
@@ -33,10 +33,36 @@ def report(result: str, output_format: str, output_file: str | None, html: str |
         # Findings look the same in every verb's document.
         write(findings_text(read_findings(document, where=result), output_format), output_file)
         return
+    if str(document["schema"]).startswith("twinrun/spread/"):
+        _spread(document, result, output_format, output_file, html)
+        return
     results = results_in(document, where=result)
     if len(results) > 1:
         one_program_only(html=html)
     write_results(results, output_format=output_format, output_file=output_file, html=html, **shown)
+
+
+def _spread(
+    document: dict[str, Any], where: str, output_format: str, output_file: str | None, html: str | None
+) -> None:
+    from twinrun.render import show, write
+    from twinrun.render.spread_html import as_html
+    from twinrun.render.spread_text import spread_lines
+    from twinrun.spread.report import SpreadReport
+    from twinrun.spread.statistics import must_have_scipy
+
+    must_have_scipy()
+    found = SpreadReport.from_json(document, where=where)
+    if html:
+        write(as_html(found), html)
+    if output_format == "html":
+        write(as_html(found), output_file)
+    elif output_format in ("text", "json"):
+        show(output_format, found.as_json(), spread_lines(found), output_file)
+    else:
+        raise UsageError(
+            f"a spread cannot be written as {output_format}", hint="write it as text, html or json"
+        )
 
 
 def read_document(file: str) -> dict[str, Any]:

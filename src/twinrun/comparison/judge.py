@@ -11,7 +11,7 @@ from twinrun.comparison.contract import Contract
 from twinrun.comparison.frames import Difference, differences, first_to_blame
 from twinrun.comparison.measure import Dumps, Measured, Pair, Witness, measure, outlines_of
 from twinrun.comparison.verdict import DIVERGES, REPEATS, UNDECIDED, Growth, Reason, Verdict
-from twinrun.recording.frame import Frame
+from twinrun.recording.frame import MEASURED, Frame
 from twinrun.recording.outline import Key
 
 _MOST_ASKED = 64  # weights of one step that only one twin reports
@@ -124,7 +124,7 @@ class Judge:
         """Keep the last values of metrics, for bands."""
         for number, frame in enumerate(frames):
             for entry, value in frame.values:
-                if frame.layout.phases[entry] in ("loss", "metric", "probe"):
+                if frame.layout.phases[entry] in MEASURED:
                     name = frame.layout.names[entry]
                     row = self.last_values.setdefault(name, [None] * len(frames))
                     row[number] = value

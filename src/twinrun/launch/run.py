@@ -23,6 +23,8 @@ from twinrun.launch.options import Screen
 from twinrun.launch.pin_outcome import noticed, refusals, remarks, strictly_missing, without_refused
 from twinrun.launch.program import Program
 from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
+from twinrun.launch.view_store import ViewStore
+from twinrun.launch.views import WAYS, Way
 from twinrun.masking import Masked
 from twinrun.protocol import Facts, Intervened, Interventions
 from twinrun.recording.frame import Frame
@@ -45,6 +47,7 @@ class RunOptions(Intervened):
     keep: bool = False
     audit_until: float | None = None  # audit its datasets and record no events
     read_output: bool = False  # what it prints is read and then removed, not kept
+    own_view: bool = False  # of the user's folder: it starts from the files there, and leaves none
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class RunResult(Masked):
         "recording",
         "facts",
         "reason_kind",
+        "view",
     )  # facts are masked in the process that reports them
     program: str
     recording: Path
@@ -65,6 +69,7 @@ class RunResult(Masked):
     output_tail: str | None = None
     findings: tuple[Finding, ...] = ()
     children: int = 0  # processes that it started and that trained, or may have
+    view: Way = "shared"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -88,22 +93,30 @@ def run_once(options: RunOptions, screen: Screen | None = None, on_frame: OnFram
     options.program.must_exist()
     screen = screen or Screen()
     secrets = None if options.read_output else options.program.secrets
-    with recordings("run", options.folder, keep=options.keep, secrets=secrets) as place:
-        result = _run(options, place.folder, screen, on_frame)
+    with (
+        recordings("run", options.folder, keep=options.keep, secrets=secrets) as place,
+        ViewStore(place.folder) as store,
+    ):
+        result = _run(options, place.folder, store, screen, on_frame)
         if (again := without_refused(options, result.findings)) is not None:
             interventions, notes = again
             changed = replace(options, interventions=interventions)
-            result = _run(changed, place.folder / "again", screen, on_frame)
+            result = _run(changed, place.folder / "again", store, screen, on_frame)
             result.facts.notes[:0] = notes
         result.facts.notes += place.notes
         return result
 
 
-def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | None) -> RunResult:
+def _run(
+    options: RunOptions, folder: Path, store: ViewStore, screen: Screen, on_frame: OnFrame | None
+) -> RunResult:
     started = time.monotonic()
+    program, setup = options.program, setup_for(1, options.interventions)
+    views = store.views(program, {}, ways=WAYS if options.own_view else ("shared",))
+    program, setup = views.start("A", program, setup)
     twin = Twin(
-        "A", options.program, folder / "A", setup_for(1, options.interventions),
-        printed=screen.printed, lockstep=on_frame is not None, steps=options.steps, detail=options.detail, keep_values=options.keep_values,
+        "A", program, folder / "A", setup, own_folders=views.folders("A"), printed=screen.printed,
+        lockstep=on_frame is not None, steps=options.steps, detail=options.detail, keep_values=options.keep_values,
         keep_child_values=options.keep_child_values, events=options.audit_until is None, audit_until=options.audit_until,
     )  # fmt: skip
     judge = Judge(BITWISE, [twin])
@@ -129,6 +142,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
         code, reason = 2, not_instrumented(twin.trouble, "the run")
     tail = twin.trouble.traceback if twin.trouble else twin.tail() if reason else None
     facts = with_children(twin.end.facts if twin.end is not None else Facts(), twin.folder)
+    facts = views.as_original("A", facts)
     facts.notes += remarks(options.pin, facts)
     missing = strictly_missing(options.pin, facts)
     if missing is not None and code == 0:
@@ -137,7 +151,7 @@ def _run(options: RunOptions, folder: Path, screen: Screen, on_frame: OnFrame | 
         str(options.program), folder / "A", judge.steps, code,
         reason and reason.message, reason and reason.kind,
         round(time.monotonic() - started, 3), facts, tail, refusals(noticed([facts])),
-        len(children_of(twin.folder)),
+        len(children_of(twin.folder)), views.how,
     ).without(options.program.secrets)  # fmt: skip
     if stopped is not None:
         raise stopped.leaving(("", result))

@@ -4,7 +4,7 @@ back and undone."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -52,6 +52,9 @@ class Control:
     points: Sequence[Point] = ()
     needs: Sequence[str] = ()  # controls without which a program may fail under this one
     refusal: str = ""  # the code of a program that cannot run under it: `allow=CODE` goes on without it
+    streams: Mapping[str, str] = field(
+        default_factory=dict
+    )  # whose seeds it derives, and what each of them moves
 
 
 class ControlState(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,11 +13,14 @@ from twinrun.errors import UsageError
 
 LARGEST_SEED = 2**64 - 1
 _FORMS = "--pin, --pin=7, --pin=7,strict, --pin=device=cpu, --pin=threads=1, --pin=allow=TW406"
+Streams = tuple[tuple[str, int], ...]
 
 
 class PinRequest(msgspec.Struct, frozen=True):
     """`only` names the controls to apply, and no others; None means all of them but those in `leave_out`. `threads` is
-    the number of threads to compute with; None keeps what the machine or OMP_NUM_THREADS gives, but makes it explicit."""
+    the number of threads to compute with; None keeps what the machine or OMP_NUM_THREADS gives, but makes it explicit.
+    `streams` gives single streams a seed other than `seed`. `reseed` replaces the seeds that the program sets itself, and
+    keeps the streams apart even where the program seeds them together."""
 
     seed: int = 42
     strict: bool = False
@@ -26,6 +29,8 @@ class PinRequest(msgspec.Struct, frozen=True):
     only: tuple[str, ...] | None = None
     leave_out: tuple[str, ...] = ()
     threads: int | None = None
+    streams: Streams = ()
+    reseed: bool = False
 
     @staticmethod
     def parse(text: str) -> PinRequest:
@@ -39,6 +44,10 @@ class PinRequest(msgspec.Struct, frozen=True):
     def wants(self, control: str) -> bool:
         return (self.only is None or control in self.only) and control not in self.leave_out
 
+    def seed_of(self, stream: str) -> int:
+        """What the seeds of a stream are derived from."""
+        return dict(self.streams).get(stream, self.seed)
+
     def without(self, control: str) -> PinRequest:
         """The same request, less one control."""
         return replace(self, leave_out=(*self.leave_out, control))
@@ -46,10 +55,10 @@ class PinRequest(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """As it would be written after `--pin=`."""
         parts = [str(self.seed)]
-        for name in ("strict", "device", "threads", "allow", "only", "leave_out"):
+        for name in ("strict", "reseed", "device", "threads", "allow", "only", "leave_out", "streams"):
             value, option = getattr(self, name), name.replace("_", "-")
             if value != getattr(_DEFAULTS, name):
-                text = "+".join(value) if isinstance(value, tuple) else value
+                text = "+".join(map(_written, value)) if isinstance(value, tuple) else value
                 parts.append(option if value is True else f"{option}={text}")
         return ",".join(parts)
 
@@ -57,9 +66,13 @@ class PinRequest(msgspec.Struct, frozen=True):
 _DEFAULTS = PinRequest()
 
 
+def _written(item: str | tuple[str, int]) -> str:
+    return item if isinstance(item, str) else f"{item[0]}:{item[1]}"
+
+
 def _with_part(request: PinRequest, part: str) -> PinRequest:
-    if part == "strict":
-        return replace(request, strict=True)
+    if part in ("strict", "reseed"):
+        return replace(request, **{part: True})
     name, given, value = (piece.strip() for piece in part.partition("="))
     if not given and _whole(name) >= 0:
         name, value = "seed", name
@@ -101,6 +114,10 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split("+"))
 
 
+def _streams(text: str) -> Streams:
+    return tuple((name, _seed(seed)) for name, _, seed in (part.rpartition(":") for part in _names(text)))
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "seed": _seed,
     "device": _device,
@@ -108,4 +125,5 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "allow": lambda text: _names(text.upper()),
     "only": _names,
     "leave_out": _names,
+    "streams": _streams,
 }

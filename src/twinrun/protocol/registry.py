@@ -74,6 +74,11 @@ def controls() -> tuple[Control, ...]:
     return tuple(control for each in sources() for control in each.controls)
 
 
+def streams() -> dict[str, str]:
+    """Every random stream that has a seed of its own while pinned, and what it moves."""
+    return {name: moves for control in controls() for name, moves in control.streams.items()}
+
+
 def parse_pin(text: str) -> PinRequest:
     """`--pin`'s value, with the names of controls and the codes checked."""
     request = PinRequest.parse(text)
@@ -81,6 +86,9 @@ def parse_pin(text: str) -> PinRequest:
     for name in (*(request.only or ()), *request.leave_out):
         if name not in known:
             raise UsageError(f"unknown control {name!r}", hint=f"the controls are {', '.join(known)}")
+    for name, _ in request.streams:
+        if name not in streams():
+            raise UsageError(f"unknown stream {name!r}", hint=f"the streams are {', '.join(streams())}")
     refusals = {control.refusal: control.name for control in controls() if control.refusal}
     for code in request.allow:
         if code not in refusals:

@@ -27,6 +27,8 @@ PHASES = (
 EVIDENCE = frozenset({"seed", "draw"})
 # What a program delivers without a step: results of an evaluation, and what the user probes.
 RESULTS = frozenset({"probe", "forward", "metric"})
+# Whose single numbers are kept as values: contracts on metrics are judged by them.
+MEASURED = frozenset({"loss", "metric", "probe"})
 MOST_LAYOUTS = 1024  # that are cached: a program that makes a variable at every step has very many
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
 

@@ -52,7 +52,7 @@ def _sample_hash(seed: int) -> int | None:
 
 def _wanted(request: PinRequest) -> int:
     """PYTHONHASHSEED takes a 32-bit number; 0, which is never derived, would switch randomisation off."""
-    return derive(request.seed, "hash order")
+    return derive(request.seed_of("hash-seed"), "hash order")
 
 
 def _apply(request: PinRequest) -> None:
@@ -93,6 +93,7 @@ class HashOrder(Source):
             apply=_apply,
             read=_read,
             at_launch=lambda request: {"PYTHONHASHSEED": str(_wanted(request))},
+            streams={"hash-seed": "the order of sets of strings"},
         ),
     )
     variations = (

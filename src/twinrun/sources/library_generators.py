@@ -27,7 +27,7 @@ def pinned_seed(session: Session, who: Caller | None, *, below: int = 1 << 32) -
     maker = f"generator of {who.via}.{who.entry}" if who is not None else "generator"
     # Worker processes start with the same count, and need seeds of their own.
     worker = multiprocessing.current_process().name
-    return derive(pins.request.seed, f"{maker}\n{worker}\n{pins.turn(maker)}", below=below)
+    return derive(pins.request.seed_of(_CONTROL), f"{maker}\n{worker}\n{pins.turn(maker)}", below=below)
 
 
 class _Made(threading.local):
@@ -93,4 +93,5 @@ LIBRARY_GENERATORS = Control(
     wanted=_wanted,
     apply=lambda request: None,
     read=_read,
+    streams={_CONTROL: "generators that libraries make without a seed"},
 )

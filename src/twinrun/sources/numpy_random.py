@@ -134,7 +134,7 @@ def _set_bit_generator(session: Session, original: Any, bitgen: Any) -> None:
 
 
 def _wanted(request: PinRequest) -> dict[str, int]:
-    return {"seed": derive(request.seed, "numpy random")}
+    return {"seed": derive(request.seed_of(NAME), "numpy random")}
 
 
 def _apply(request: PinRequest) -> Undo:
@@ -187,6 +187,7 @@ class NumpyRandom(StreamSource):
             apply=_apply,
             read=_read,
             module="numpy.random",
+            streams={NAME: "what is drawn from NumPy's global stream"},
         ),
     )
 

@@ -100,7 +100,7 @@ def _through_class(name: str) -> Wrap:
 
 
 def _wanted(request: PinRequest) -> dict[str, int]:
-    return {"seed": derive(request.seed, "python random")}
+    return {"seed": derive(request.seed_of(NAME), "python random")}
 
 
 def _apply(request: PinRequest) -> Undo:
@@ -140,6 +140,7 @@ class PythonRandom(StreamSource):
             wanted=_wanted,
             apply=_apply,
             read=_read,
+            streams={NAME: "what is drawn from Python's random module"},
         ),
     )
 

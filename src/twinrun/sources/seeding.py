@@ -20,7 +20,7 @@ def record_seeding(
     entropy; `state` then gives what became of it."""
     action = "reseed" if seed is None else "seed"
     number = session.log.frozen(source, action, who)
-    value = seed if number is None else number
+    value = session.pins.reseeded(source, seed) if number is None else number
     set_seed(value)
     session.pins.seeded(source, value)
     given, shown = (state(), None) if seed is None else (repr(seed).encode(), repr(seed)[:80])

@@ -134,7 +134,7 @@ def _already_pinned(pins: Pins, request: PinRequest) -> PinReport:
     """Under `twinrun run --pin` the launch has pinned already, earlier than the program could: its own call
     to pin another seed is the program's own later seeding, and wins as far as seeds go."""
     assert pins.request is not None
-    if request.seed != pins.request.seed:
+    if not pins.request.reseed and request.seed != pins.request.seed:
         return _pin(request, stack=3)
     controls = read_back(pins.request)
     return PinReport(pins.request, controls, tuple(shortfalls(controls)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twinrun.findings.finding import Finding
-from twinrun.protocol import PinRequest, SetBy, Undo
+from twinrun.protocol import PinRequest, SetBy, Undo, derive
 from twinrun.twin.callers import user_site
 
 
@@ -25,7 +25,7 @@ class Seeding:
     restored: bool = False  # a saved state was put in place, rather than a seed given
 
 
-_RESTORED = ("seedings", "applied", "refused", "turns")
+_RESTORED = ("seedings", "applied", "refused", "turns", "replaced")
 
 
 @dataclass
@@ -40,6 +40,9 @@ class Pins:
     findings: list[Finding] = field(default_factory=list)
     undo: list[tuple[str, Undo]] = field(default_factory=list)
     turns: dict[str, int] = field(default_factory=dict)
+    replaced: dict[str, str] = field(
+        default_factory=dict
+    )  # the program's last seed of a control, where it is replaced
     overridden: list[str] = field(default_factory=list)  # places that asked for deterministic=False
     _ours: threading.local = field(default_factory=threading.local)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -59,8 +62,26 @@ class Pins:
         return bool(getattr(self._ours, "acting", False))
 
     def seeded(self, control: str, value: Any, *, restored: bool = False) -> None:
-        by: SetBy = "twinrun" if self.is_acting else "program"
-        self.seedings[control] = Seeding(value, by, None if self.is_acting else user_place(), restored)
+        ours = self.is_acting or (control in self.replaced and not restored)
+        place = None if self.is_acting else user_place()
+        self.seedings[control] = Seeding(value, "twinrun" if ours else "program", place, restored)
+
+    def reseeded(self, control: str, value: Any, *, stream: str = "", below: int = 2**32) -> Any:
+        """What to seed with in place of the program's own seed: another one that depends on it and on the request, where
+        that asks for it. Whatever the control gives out by turns starts over, as the stream itself does. Fresh entropy
+        is the program's own decision."""
+        request = self.request
+        if self.is_acting or request is None or not request.reseed or not request.wants(control):
+            return value
+        self.replaced.pop(control, None)
+        if value is None:
+            return value
+        self.replaced[control] = repr(value)
+        for key in [key for key in self.turns if key.startswith(f"{control}\n")]:
+            del self.turns[key]
+        return derive(
+            request.seed_of(stream or control), f"seed of the program\n{control}\n{value!r}", below=below
+        )
 
     def pins(self, control: str) -> bool:
         """Is the control pinned by us, and not since seeded by the program?"""
@@ -87,6 +108,7 @@ class Pins:
         self.applied.clear()
         self.refused.clear()
         self.turns.clear()
+        self.replaced.clear()
 
     def snapshot(self) -> Pins:
         """What is in force now, to come back to."""

@@ -23,7 +23,9 @@ def _state(control: Control, request: PinRequest | None) -> ControlState:
     absent = Reading(f"{control.module} is not imported", "default", True)
     reading = _read(control, request) if used else absent
     ok, why_not = reading.ok, None if reading.ok else reading.why_not
-    refused = current().pins.refused.get(control.name) if wanted is not None else None
+    pins = current().pins
+    refused = pins.refused.get(control.name) if wanted is not None else None
+    replaced = reading.set_by == "twinrun" and bool(pins.replaced)
     if refused is not None and reading.set_by != "program":
         ok, why_not = False, refused
     return ControlState(
@@ -34,7 +36,7 @@ def _state(control: Control, request: PinRequest | None) -> ControlState:
         protects=control.protects,
         ok=ok,
         why_not=why_not,
-        changed=wanted is not None and used and _is_changed(reading, wanted),
+        changed=wanted is not None and used and not replaced and _is_changed(reading, wanted),
         used=used,
         idle=reading.idle,
         moment=control.moment,

@@ -36,7 +36,7 @@ from twinrun.protocol.messages import (
     Values,
 )
 from twinrun.protocol.spec import Spec
-from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
+from twinrun.recording.frame import MEASURED, MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest, Status
 from twinrun.recording.store import Writer
 from twinrun.recording.values import values_file
@@ -63,13 +63,23 @@ class Block:
     values: tuple[tuple[int, float], ...] = ()
 
     @staticmethod
-    def of(phase: str, named: Iterable[tuple[str, Any]], values: tuple[tuple[int, float], ...] = ()) -> Block:
+    def of(phase: str, named: Iterable[tuple[str, Any]]) -> Block:
         """A block of NumPy arrays. They are kept, for a dump, and must not change until the next step."""
         from twinrun.recording.digest import digest_array
 
         pairs = list(named)
         names, digests = tuple(name for name, _ in pairs), [digest_array(array) for _, array in pairs]
+        values = scalars([array for _, array in pairs]) if phase in MEASURED else ()
         return Block(phase, names, digests, lambda number: pairs[number][1], values)
+
+
+def scalars(arrays: Sequence[Any]) -> tuple[tuple[int, float], ...]:
+    """The values of single numbers, by index: contracts on metrics are judged by them."""
+    return tuple(
+        (index, float(array))
+        for index, array in enumerate(arrays)
+        if array.ndim == 0 and array.dtype.kind not in "OSUc"
+    )
 
 
 class Recorder:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twinrun.frameworks.tensorflow.tensors import Named, as_array, folded, leaves, scalars
+from twinrun.frameworks.tensorflow.tensors import Named, as_array, folded, leaves
 from twinrun.recording.digest import digest_array
-from twinrun.twin.recorder import Block
+from twinrun.twin.recorder import Block, scalars
 
 if TYPE_CHECKING:
     from twinrun.frameworks.tensorflow.observer import Observer

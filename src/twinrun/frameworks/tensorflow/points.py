@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from twinrun.frameworks.tensorflow.observer import Observer
     from twinrun.twin.session import Session
 
+LARGEST = 2**31 - 1  # of the seeds that TensorFlow's ops take
 Function = Callable[..., Any]
 Handler = Callable[["Observer"], Function]  # takes what handles a call from the observer, once
 
 
 def op_seed(seed: int, purpose: str) -> int:
     """A seed for one purpose, within the range that TensorFlow's ops take."""
-    return derive(seed, purpose, below=2**31 - 1)
+    return derive(seed, purpose, below=LARGEST)
 
 
 def bind(

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 
 from twinrun.recording.digest import digest_array
-from twinrun.twin.recorder import Block
+from twinrun.twin.recorder import Block, scalars
 
 # Taken by its name: making a tensor to get its type would start the runtime before the program configures it.
 EagerTensor = ops.EagerTensor
@@ -124,12 +124,3 @@ def folded(rest: Block, more: Block) -> Block:
     """One block that stands for both, and for all that was folded into `rest` before: its digest depends on every one."""
     name = rest.names[0] if rest.names[0].endswith(_REST) else f"{rest.names[0]}{_REST}"
     return Block(rest.phase, (name,), [digest_array(np.array([*rest.digests, *more.digests], np.uint64))])
-
-
-def scalars(arrays: list[np.ndarray]) -> tuple[tuple[int, float], ...]:
-    """The values of single numbers, by index: contracts on metrics are judged by them."""
-    return tuple(
-        (index, float(array))
-        for index, array in enumerate(arrays)
-        if array.ndim == 0 and array.dtype.kind not in "OSUc"
-    )

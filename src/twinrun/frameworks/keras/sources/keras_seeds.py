@@ -89,7 +89,9 @@ def _tf_keras_default_seed(session: Any, original: Any) -> Any:
 
     def default_seed(*args: Any) -> Any:
         given = args[1] if len(args) > 1 else None
-        if given is not None or not _derives(session.pins, "tf-keras-seed") or _tf_keras_stream() is not None:
+        pins = session.pins
+        seeded = _tf_keras_stream() is not None and "python-random" not in pins.replaced
+        if given is not None or not _derives(pins, "tf-keras-seed") or seeded:
             return original(*args)
         return _derived(session.pins, "tf_keras", tf_keras.layers.Layer, tf_keras.initializers.Initializer)
 
@@ -105,9 +107,13 @@ def _derives(pins: Pins, control: str) -> bool:
 def _derived(pins: Pins, framework: str, layer_kind: type, initializer_kind: type) -> int:
     assert pins.request is not None
     purpose, owner = _who_asks(layer_kind, initializer_kind)
+    seed = pins.request.seed_of(purpose)
+    if (own := pins.replaced.get("python-random")) is not None:
+        # Seeds in a row from where the program seeds, whatever the layers are called: seeded alike, models are alike.
+        return keras_seed(seed, f"{framework} {purpose}", own, pins.turn(f"python-random\n{purpose}"))
     # The same name may ask again: a layer with two initialisers, or a model that is built twice.
     turn = pins.turn(f"{framework}\n{purpose}\n{owner}")
-    return keras_seed(pins.request.seed, f"{framework} {purpose}", owner, turn)
+    return keras_seed(seed, f"{framework} {purpose}", owner, turn)
 
 
 def keras_seed(seed: int, purpose: str, owner: str, turn: int) -> int:
@@ -196,10 +202,17 @@ def _control(name: str, package: str, protects: str, **more: Any) -> Control:
         how=f"{package}.utils.set_random_seed(42) right after the imports",
         wanted=lambda request: {"seed": request.seed, "derived": "by layer"},
         module=package,
+        streams=_STREAMS,
         **more,
     )
 
 
+_STREAMS = {
+    "weights": "initial weights of Keras layers",
+    "dropout": "dropout and other random layers of Keras",
+    "augmentation": "Keras' augmentation layers, tf.image.sample_distorted_bounding_box, fractional pooling",
+    "keras.random": "keras.random outside layers",
+}
 _DERIVES = "to derive default seeds by layer"
 _KERAS = _control(
     "keras-seed",

@@ -113,7 +113,7 @@ def _set_global(session: Any, original: Any) -> Any:
 
 
 def _seed(request: PinRequest) -> int:
-    return op_seed(request.seed, "tensorflow global generator")
+    return op_seed(request.seed_of(_CONTROL), "tensorflow global generator")
 
 
 def _make_global(request: PinRequest) -> None:
@@ -164,6 +164,7 @@ GLOBAL_GENERATOR = Control(
     apply=_apply,
     read=_read,
     module="tensorflow",
+    streams={_CONTROL: "what is drawn from tf.random.get_global_generator()"},
     points=(
         tf_point(
             f"{_PLACE}:get_global_generator", _get_global, "to make it from a seed", "pin", everywhere=True

@@ -11,10 +11,10 @@ from types import FrameType
 from typing import Any
 
 from twinrun.frameworks.packages import tf_point, tf_points
-from twinrun.frameworks.tensorflow.points import bind, op_seed
+from twinrun.frameworks.tensorflow.points import LARGEST, bind, op_seed
 from twinrun.frameworks.tensorflow.runtime import context, tf, tf_stack
 from twinrun.frameworks.tensorflow.sources import tf_generators
-from twinrun.frameworks.tensorflow.sources.shuffle import SEPARATE_SEEDS
+from twinrun.frameworks.tensorflow.sources.shuffle import PIPELINE, SEPARATE_SEEDS
 from twinrun.protocol.control import Control, Reading, Undo
 from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Evidence
@@ -99,6 +99,7 @@ def _set_seed(session: Any, original: Any) -> Any:
         who = caller()
         number = session.log.frozen("tf-random", "seed", who)
         _record_seed(session, who, "tf.random.set_seed", seed)
+        seed = session.pins.reseeded(_CONTROL, seed, below=LARGEST)
         original(seed if number is None else number)
         session.pins.seeded(_CONTROL, seed)
 
@@ -115,11 +116,12 @@ def _graph_seed(session: Any, original: property) -> property:
         seed, request = get_original(graph), session.pins.request
         if seed is not None or graph.building_function or request is None or not request.wants(_CONTROL):
             return seed
-        return op_seed(request.seed, "tensorflow graph")
+        return op_seed(request.seed_of(_CONTROL), "tensorflow graph")
 
     def set_seed(graph: Any, seed: Any) -> None:
         if not graph.building_function:  # a tf.function's graph takes the global seed over by itself
             _record_seed(session, caller(), "tf.compat.v1.set_random_seed", seed)
+            seed = session.pins.reseeded(_CONTROL, seed, below=LARGEST)
         set_original(graph, seed)
 
     return property(get_seed, set_seed)
@@ -141,11 +143,15 @@ def _seeded_op(session: Any, original: Any) -> Any:
             return original(*args, **kwargs)
         turn = session.pins.turn(name)
         call.arguments["seed"] = op_seed(
-            session.pins.request.seed, f"tensorflow augmentation\n{name}\n{turn}"
+            session.pins.request.seed_of("augmentation"), f"tensorflow augmentation\n{name}\n{turn}"
         )
         return original(*call.args, **call.kwargs)
 
     return op
+
+
+def _wanted(request: PinRequest) -> dict[str, int]:
+    return {"seed": op_seed(request.seed_of(_CONTROL), "tensorflow ops")}
 
 
 def _apply_seed(request: PinRequest) -> Undo:
@@ -158,7 +164,7 @@ def _apply_seed(request: PinRequest) -> Undo:
         if stream is not None:
             active._rng = stream
 
-    return apply_seed(_CONTROL, op_seed(request.seed, "tensorflow ops"), tf.random.set_seed, restore)
+    return apply_seed(_CONTROL, _wanted(request)["seed"], tf.random.set_seed, restore)
 
 
 def _read_seed(request: PinRequest | None) -> Reading:
@@ -196,14 +202,19 @@ _SEED = Control(
     protects="tf.random ops, tf.data shuffles and samplers that are given no seed of their own",
     moment="before a model or dataset is built",
     how="tf.random.set_seed(42), or keras.utils.set_random_seed(42), right after the imports",
-    wanted=lambda request: {"seed": op_seed(request.seed, "tensorflow ops")},
+    wanted=_wanted,
     apply=_apply_seed,
     read=_read_seed,
     module="tensorflow",
     points=(
-        SEPARATE_SEEDS,
+        *SEPARATE_SEEDS,
         *tf_points("ops.{}", _IGNORE_SEED, _seeded_op, "it ignores the global seed", "pin", everywhere=True),
     ),
+    streams={
+        PIPELINE: "shuffles, samplers and random ops of tf.data, also where `fit` shuffles arrays",
+        _CONTROL: "tf.random ops elsewhere",
+        "augmentation": "Keras' augmentation layers, tf.image.sample_distorted_bounding_box, fractional pooling",
+    },
 )
 
 

@@ -1,0 +1,102 @@
+"""Two variants of a program, each spread over seeds: do they differ beyond what the seed does by itself?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from twinrun.baselines.baseline import finite
+from twinrun.errors import NotComparable
+from twinrun.masking import Masked
+from twinrun.spread.report import Metric, SpreadReport
+from twinrun.spread.statistics import LEVEL, POWER, Comparison, compare, holm, least_runs
+
+SCHEMA = "twinrun/spread-compare/1"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One metric of both. `p` is corrected for the number of metrics."""
+
+    name: str
+    found: Comparison
+    p: float
+
+    @property
+    def differs(self) -> bool:
+        return self.p < LEVEL
+
+    def as_json(self) -> dict[str, Any]:
+        figures: dict[str, Any] = msgspec.to_builtins(self.found)
+        figures["more"] = 0 if self.differs else self.found.more
+        return {
+            "name": self.name,
+            "differs": self.differs,
+            "p": self.p,
+            "p_alone": figures.pop("p"),
+            **figures,
+        }
+
+
+@dataclass(frozen=True)
+class ComparisonReport(Masked):
+    names: tuple[str, str]  # as the user gave them
+    a: SpreadReport
+    b: SpreadReport
+    only_in: tuple[str, ...] = ()  # metrics that one of them has and the other has not
+
+    @cached_property
+    def metrics(self) -> tuple[Compared, ...]:
+        pairs = shared_metrics(self.a, self.b)
+        found = [compare(one.finite[one.base], other.finite[other.base], len(pairs)) for one, other in pairs]
+        ps = holm([each.p for each in found])
+        return tuple(Compared(one.name, each, p) for (one, _), each, p in zip(pairs, found, ps, strict=True))
+
+    @property
+    def differing(self) -> tuple[Compared, ...]:
+        return tuple(each for each in self.metrics if each.differs)
+
+    @property
+    def least_runs(self) -> int:
+        return least_runs(len(self.metrics))
+
+    @property
+    def too_few(self) -> bool:
+        """Whether no difference, however large, could be called one."""
+        fewest = min(min(each.found.a.runs, each.found.b.runs) for each in self.metrics)
+        return fewest < self.least_runs
+
+    def as_json(self) -> dict[str, Any]:
+        document: dict[str, Any] = finite({
+            "schema": SCHEMA,
+            "variants": list(self.names),
+            "differs": bool(self.differing),
+            "level": LEVEL,
+            "power": POWER,
+            "least_runs": self.least_runs,
+            "metrics": [each.as_json() for each in self.metrics],
+            "only_in_one": list(self.only_in),
+            "a": self.a.as_json(),
+            "b": self.b.as_json(),
+        })  # fmt: skip
+        return document
+
+
+def shared_metrics(a: SpreadReport, b: SpreadReport) -> list[tuple[Metric, Metric]]:
+    others = {metric.name: metric for metric in b.metrics}
+    pairs = [(metric, others[metric.name]) for metric in a.metrics if metric.name in others]
+    return [(one, other) for one, other in pairs if one.summary and other.summary and one.base == other.base]
+
+
+def comparison(names: tuple[str, str], a: SpreadReport, b: SpreadReport) -> ComparisonReport:
+    pairs = {one.name for one, _ in shared_metrics(a, b)}
+    every = dict.fromkeys(metric.name for report in (a, b) for metric in report.metrics)
+    if not pairs:
+        raise NotComparable(
+            "the two have no metric in common",
+            hint=f"there are {', '.join(every) or 'none'} in one of them only",
+        )
+    return ComparisonReport(names, a, b, tuple(name for name in every if name not in pairs))

@@ -1,0 +1,116 @@
+"""From options to a report: what may be reused of an earlier spread, the runs, and what becomes of them when they are
+broken off."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from twinrun.errors import UsageError
+from twinrun.launch.program import Program
+from twinrun.masking import MASK, Secrets
+from twinrun.protocol import PinRequest
+from twinrun.protocol.registry import parse_pin
+from twinrun.source_audit.program_files import find_script
+from twinrun.spread.plan import ALL, IMPLEMENTATION, RunKey, SpreadOptions
+from twinrun.spread.report import SpreadReport
+from twinrun.spread.runs import Collected, collect
+from twinrun.spread.statistics import must_have_scipy
+
+VARIED = "…"  # in place of an argument that is another one in each run
+
+
+def measure(
+    options: SpreadOptions,
+    earlier: SpreadReport | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> SpreadReport:
+    """Interrupted, it raises with what was found by then, if anything was."""
+    must_have_scipy()
+    options.program.must_exist()
+    started = time.monotonic()
+    about = _about(options)
+    if earlier is not None:
+        _must_be_of(earlier, about)
+    found = collect(options, earlier.runs if earlier else (), say)
+    report = _report(about, earlier, found, round(time.monotonic() - started, 3), options.program.secrets)
+    if found.interrupted is None:
+        return report
+    raise found.interrupted.leaving(*([("", report)] if report.runs else []))
+
+
+def _about(options: SpreadOptions) -> SpreadReport:
+    arguments = options.program.shown_arguments
+    if options.seed_option is not None:
+        arguments = (*arguments, options.seed_option, VARIED)
+    return SpreadReport(
+        str(options.program),
+        arguments,
+        str(options.request),
+        options.steps,
+        _digest(options.program),
+        one_in=options.one_in,
+    )
+
+
+def typical_pin(report: SpreadReport) -> PinRequest:
+    """Of the run that a baseline is best made of."""
+    options = SpreadOptions(Program(report.program), request=parse_pin(report.pin))
+    typical = report.typical
+    return options.pin_of(
+        RunKey(IMPLEMENTATION, 0) if typical is None else RunKey(ALL, typical.number)
+    ).request
+
+
+def _digest(program: Program) -> str | None:
+    """Of the script: runs of one that has changed since are not runs of this program."""
+    script = find_script(program.target, module=program.module)
+    try:
+        return None if script is None else hashlib.sha256(Path(script).read_bytes()).hexdigest()[:16]
+    except OSError:
+        return None
+
+
+def _must_be_of(earlier: SpreadReport, now: SpreadReport) -> None:
+    if any(MASK in word for word in now.arguments):
+        raise UsageError(
+            "the runs cannot be reused: some arguments may be secret, and were not kept",
+            hint="measure it with --show-arguments",
+        )
+    for name in ("program", "arguments", "pin", "steps", "digest"):
+        then, here = getattr(earlier, name), getattr(now, name)
+        if then != here:
+            what = "another version of the script" if name == "digest" else f"another {name}: {_text(then)}"
+            raise UsageError(
+                f"the runs cannot be reused: they were made with {what}",
+                hint="leave out --reuse, or run it as it was run then",
+            )
+
+
+def _text(value: object) -> str:
+    return (" ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)) or "none"
+
+
+def _report(
+    about: SpreadReport, earlier: SpreadReport | None, found: Collected, seconds: float, secrets: Secrets
+) -> SpreadReport:
+    environment = str(found.environment.get("name") or "")
+    notes = list(found.notes)
+    if earlier is not None and environment and earlier.environment != environment:
+        notes.append(f"some runs were made in another environment: {earlier.environment}, not {environment}")
+    order = {source: number for number, source in enumerate(dict.fromkeys(key.source for key in found.runs))}
+    runs = sorted(found.runs.values(), key=lambda run: (order[run.source], run.number))
+    report = replace(
+        about,
+        environment=environment,
+        runs=tuple(runs),
+        failed=tuple(found.failed.values()),
+        notes=tuple(dict.fromkeys(notes)),
+        jobs=found.jobs,
+        seconds=seconds,
+        interrupted=None if found.interrupted is None else str(found.interrupted),
+    )
+    return report.without(secrets)

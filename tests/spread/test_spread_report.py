@@ -1,0 +1,213 @@
+"""From runs to a report: figures, texts, the page, and a saved report read back."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from twinrun.comparison.contract import parse_contract
+from twinrun.errors import BadResult, NotComparable
+from twinrun.render.spread_html import as_html
+from twinrun.render.spread_text import comparison_lines, spread_lines
+from twinrun.spread.comparing import comparison
+from twinrun.spread.measure import typical_pin
+from twinrun.spread.plan import ALL, IMPLEMENTATION, REPEAT
+from twinrun.spread.report import Failed, Run, SpreadReport
+
+HOSTILE = "<script>alert(1)</script>\x1b[2J\n'\"&"
+
+
+def runs(source: str, **metrics: Any) -> list[Run]:
+    """One run for each value."""
+    count = len(next(iter(metrics.values())))
+    return [
+        Run(source, number, 42 + number, {name: float(values[number]) for name, values in metrics.items()})
+        for number in range(count)
+    ]
+
+
+def normal(sd: float, count: int = 10, *, seed: int = 0, mean: float = 0.9) -> list[float]:
+    return list(np.random.default_rng(seed).normal(mean, sd, count))
+
+
+def report(*groups: list[Run], **fields: Any) -> SpreadReport:
+    return SpreadReport("train.py", runs=tuple(run for group in groups for run in group), pin="42", **fields)
+
+
+FULL = report(
+    runs(ALL, accuracy=normal(0.004), loss=normal(0.1, seed=1)),
+    runs("weights", accuracy=normal(0.004, seed=2), loss=[1.0] * 10),
+    runs("data", accuracy=normal(0.0004, seed=3), loss=normal(0.1, seed=4)),
+    runs(IMPLEMENTATION, accuracy=normal(0.002, seed=5), loss=[1.0] * 10),
+    runs(REPEAT, accuracy=[0.9], loss=[1.0]),
+)
+
+
+def text(lines: Any) -> str:
+    return "\n".join(map(str, lines))
+
+
+def test_every_figure_says_how_many_runs_are_behind_it() -> None:
+    shown = text(spread_lines(FULL))
+    figures = [line for line in shown.splitlines() if "±" in line or "%" in line]
+    assert figures and all(re.search(r"\b\d+ (runs|pairs)", line) for line in figures), shown
+
+
+def test_the_recommended_bands_are_a_contract() -> None:
+    assert FULL.contract is not None and FULL.contract_rate is not None
+    bands = {band.metric: band.width for band in parse_contract(FULL.contract).bands}
+    assert bands == {metric.name: metric.band.width for metric in FULL.metrics if metric.band}
+    assert 0.01 < FULL.contract_rate <= 0.02  # of two bands
+    assert f"--contract {FULL.contract}" in text(spread_lines(FULL))
+
+
+def test_the_source_that_moves_a_metric_is_named() -> None:
+    accuracy, loss = FULL.metrics
+    assert accuracy.strongest and accuracy.strongest.source == "weights"
+    assert loss.strongest and (loss.strongest.source, loss.strongest.next) == ("data", None)
+    assert "data moves it most" in text(spread_lines(FULL))
+
+
+def test_what_is_not_the_seeds_is_a_share_of_the_variance() -> None:
+    accuracy = FULL.metrics[0]
+    seed, rest = accuracy.summaries[ALL], accuracy.summaries[IMPLEMENTATION]
+    assert seed.sd and rest.sd and accuracy.not_the_seeds
+    assert math.isclose(accuracy.not_the_seeds, rest.sd**2 / (rest.sd**2 + seed.sd**2))
+    assert "not the seed's: " in text(spread_lines(FULL))
+
+
+def test_a_saved_report_is_read_back_with_the_same_figures() -> None:
+    saved = json.loads(json.dumps(FULL.as_json()))
+    again = SpreadReport.from_json(saved)
+    assert again == FULL
+    assert again.as_json() == FULL.as_json()
+
+
+def test_no_figure_is_taken_from_a_saved_report() -> None:
+    saved = json.loads(json.dumps(FULL.as_json()))
+    saved |= {"contract": "band=accuracy:9", "metrics": []}
+    assert SpreadReport.from_json(saved).contract == FULL.contract
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda document: document.pop("program"),
+        lambda document: document.update(runs=[]),
+        lambda document: document.update(runs=document["runs"][:1] * 2),
+        lambda document: document.update(one_in=0),
+        lambda document: document["runs"][0]["metrics"].update(accuracy="many"),
+        lambda document: document.update(schema="twinrun/spread/9"),
+        lambda document: document.update(schema="twinrun/check/1"),
+    ],
+)
+def test_a_damaged_report_is_refused(damage: Callable[[dict[str, Any]], Any]) -> None:
+    document = json.loads(json.dumps(FULL.as_json()))
+    damage(document)
+    with pytest.raises(BadResult):
+        SpreadReport.from_json(document)
+
+
+def test_runs_that_end_in_nan_are_counted_and_in_no_figure() -> None:
+    found = report(runs(ALL, loss=[*normal(0.1, 5), math.nan, math.inf]))
+    (loss,) = found.metrics
+    assert loss.summary and (loss.summary.runs, loss.lost) == (5, 2)
+    assert "2 more of the runs ended in nan or infinity" in text(spread_lines(found))
+    assert SpreadReport.from_json(json.loads(json.dumps(found.as_json()))).metrics[0].lost == 2
+    hopeless = report(runs(ALL, loss=[math.nan] * 4))
+    assert "no finite value in 4 runs" in text(spread_lines(hopeless)) and hopeless.contract is None
+
+
+def test_a_metric_whose_name_a_contract_cannot_hold_has_no_band() -> None:
+    found = report(runs(ALL, **{"a,b": normal(0.1), "c=d:e": normal(0.1)}))
+    assert found.contract is not None
+    assert [band.metric for band in parse_contract(found.contract).bands] == ["c=d:e"]
+
+
+def test_the_baseline_is_made_of_the_most_typical_run() -> None:
+    found = report(runs(ALL, loss=[1.0, 9.0, 5.1, 8.0, 2.0]))
+    assert found.typical and found.typical.number == 2
+    assert (typical_pin(found).seed, typical_pin(found).reseed) == (44, True)
+    fixed = typical_pin(report(runs(IMPLEMENTATION, loss=[1.0, 2.0, 3.0])))
+    assert fixed.seed == 42 and not fixed.wants("op-determinism")
+
+
+def test_where_nothing_moves_the_report_says_why_that_may_be() -> None:
+    assert "gives all of them seeds of its own" in text(spread_lines(report(runs(ALL, loss=[1.0] * 5))))
+    fixed = text(spread_lines(report(runs(IMPLEMENTATION, loss=[1.0] * 5))))
+    assert "nothing moved in 5 runs: no spread was seen that is not the seed's" in fixed
+
+
+def test_the_page_is_one_file_without_script_and_with_a_chart_of_every_metric() -> None:
+    page = as_html(FULL)
+    assert "<script" not in page and "http://" not in page and "https://" not in page and "url(" not in page
+    charts = [ElementTree.fromstring(chart) for chart in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
+    assert len(charts) == len(FULL.metrics)
+    dots = [len(chart.findall("circle")) for chart in charts]
+    assert dots == [40, 40]
+
+
+def test_names_full_of_markup_are_shown_and_not_obeyed() -> None:
+    group = [Run(HOSTILE, number, 1, {HOSTILE: float(number)}) for number in range(4)]
+    found = SpreadReport(
+        HOSTILE,
+        (HOSTILE,),
+        runs=(*runs(ALL, **{HOSTILE: [1.0, 2.0, 3.0, 4.0]}), *group),
+        failed=(Failed(HOSTILE, 0, 1, HOSTILE),),
+        notes=(HOSTILE,),
+        environment=HOSTILE,
+    )
+    for page in (as_html(found), as_html(comparison((HOSTILE, HOSTILE), found, found))):
+        assert "<script" not in page and "\x1b" not in page
+        assert "&lt;script&gt;" in page
+        for chart in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+            ElementTree.fromstring(chart)
+
+
+def test_credentials_in_names_are_masked() -> None:
+    found = report(runs(ALL, loss=[1.0, 2.0]), notes=("password=hunter2hunter2",))
+    assert "hunter2" not in json.dumps(found.as_json()) + as_html(found) + text(spread_lines(found))
+
+
+# Two variants
+
+
+def variant(mean: float, count: int = 10, seed: int = 0) -> SpreadReport:
+    return report(
+        runs(ALL, accuracy=normal(0.004, count, seed=seed, mean=mean), loss=normal(0.1, count, seed=seed))
+    )
+
+
+def test_variants_that_are_far_apart_differ_and_only_where_they_do() -> None:
+    found = comparison(("a.json", "b.json"), variant(0.9), variant(0.95, seed=9))
+    assert [each.name for each in found.differing] == ["accuracy"]
+    shown = text(comparison_lines(found))
+    assert "accuracy: B is higher, beyond the seed" in shown
+    assert "the variants differ beyond the seed in accuracy (of 2 metrics" in shown
+    assert found.as_json()["differs"] is True and "<svg" in as_html(found)
+
+
+def test_the_same_variant_twice_does_not_differ() -> None:
+    found = comparison(("a", "b"), variant(0.9), variant(0.9, seed=9))
+    assert not found.differing
+    assert "more seeds of each would show it" in text(comparison_lines(found))
+
+
+def test_with_too_few_runs_no_difference_is_denied() -> None:
+    found = comparison(("a", "b"), variant(0.9, 3), variant(0.95, 3))
+    assert "too few runs to call any difference one: 5 of each" in text(comparison_lines(found))
+
+
+def test_variants_without_a_common_metric_cannot_be_compared() -> None:
+    with pytest.raises(NotComparable):
+        comparison(("a", "b"), variant(0.9), report(runs(ALL, reward=normal(1.0))))
+    seeds, fixed = report(runs(ALL, loss=normal(1.0))), report(runs(IMPLEMENTATION, loss=normal(1.0)))
+    with pytest.raises(NotComparable):
+        comparison(("a", "b"), seeds, fixed)
