@@ -84,7 +84,7 @@ def _body(result: CheckResult) -> Lines:
         yield f"  note: {note}"
     if result.varied:
         yield f"  varied between the twins: {', '.join(result.varied)}"
-    yield from _output_tail(result.output_tail)
+    yield from output_tail(result.output_tail)
     if result.recordings:
         yield Line(f"  recordings: {Path(result.recordings[0]).parent}", "dim")
 
@@ -158,7 +158,7 @@ def finding_lines(finding: Finding) -> Lines:
     yield f"  see: twinrun explain {finding.code}"
 
 
-def _output_tail(tail: str | None) -> Iterator[str]:
+def output_tail(tail: str | None) -> Iterator[str]:
     if tail:
         yield "  last lines of output:"
         yield from (f"    {line}" for line in tail.expandtabs().splitlines())
@@ -172,5 +172,5 @@ def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
     if result.reason:
         yield f"  {result.reason}"
     yield from (f"  note: {note}" for note in result.facts.notes)
-    yield from _output_tail(result.output_tail)
+    yield from output_tail(result.output_tail)
     yield f"recording: {result.recording}"
