@@ -47,7 +47,7 @@ def _headline(result: ResumeResult) -> str:
 
 def where(stop: Stop) -> str:
     return (
-        f"stopped while it saved, after step {stop.at - 1}"
+        f"stopped while it saved after step {stop.at}"
         if stop.during_save
         else f"stopped after step {stop.at}"
     )

@@ -94,12 +94,13 @@ def _first_differences(
 
 def _differing(wanted: Step, found: Step, joined: Joined, base: dict[str, bytes]) -> list[Key]:
     """`base` is the state that the uninterrupted run had where the other one joined it."""
+    stands_for = {renamed: name for name, renamed in joined.names.items()}
     seen: dict[Key, bytes] = {}
     for (phase, name), digest in found.seen.items():
-        renamed = joined.names.get(name, name) if phase in _STATE else name
-        if renamed == name and name in joined.names.values() and phase in _STATE:
-            continue  # another variable stands for it here
-        seen[phase, renamed] = digest
+        if phase not in _STATE:
+            seen[phase, name] = digest
+        elif (phase, stands_for.get(name, "")) not in found.seen:  # else another variable stands for it here
+            seen[phase, joined.names.get(name, name)] = digest
     differing = [key for key in wanted.seen if key in seen and wanted.seen[key] != seen[key]]
     # A variable that only one of them has may be one that saving or loading has made; not so where steps change it.
     only = [key for key in wanted.seen.keys() ^ seen.keys() if key[0] not in _STATE]

@@ -9,6 +9,7 @@ from twinrun.recording.frame import Frame
 from twinrun.recording.reader import Reader
 
 _STATE = ("init", "weights", "final")
+_OURS = "twinrun_"  # the epoch of a repeatable dataset: the data shows whether that is right
 Key = tuple[str, str]  # phase and name
 
 
@@ -26,6 +27,8 @@ class Step:
         self.ended = self.ended or frame.is_end
         for entry, (phase, name) in enumerate(zip(frame.layout.phases, frame.layout.names, strict=True)):
             digest = frame.digest(entry)
+            if name.startswith(_OURS):
+                continue
             if phase == "seed":
                 self.seeds[name] = digest
             elif phase in _STATE and not name.startswith("metric/"):  # those are in the last frame alone

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from twinrun.comparison.contract import BITWISE
 from twinrun.comparison.judge import Judge
@@ -15,17 +17,17 @@ from twinrun.errors import CannotCopy, UsageError
 from twinrun.interrupt import Interrupted
 from twinrun.launch.children import children_of
 from twinrun.launch.folders import Place, recordings
-from twinrun.launch.interventions import setup_for
+from twinrun.launch.interventions import Setup, setup_for
 from twinrun.launch.lockstep import advance
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.program import Program
-from twinrun.launch.twin_process import Twin, ending, not_instrumented
+from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.view_store import ViewStore
 from twinrun.protocol import Facts, Intervened, Interventions
 from twinrun.recording.folder import open_recording
 from twinrun.recording.reader import Reader
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Verdict
-from twinrun.resume.compare import compare
+from twinrun.resume.compare import Compared, compare
 from twinrun.resume.outcome import Hole, ResumeResult, Stop
 from twinrun.resume.stopping import kill_in_save, run_to, stop
 from twinrun.resume.uninterrupted import Uninterrupted, spread
@@ -74,6 +76,7 @@ class Search:
         self._notes = list(place.notes)
         self._checkpoints: tuple[int, ...] = ()
         self._stops: list[Stop] = []
+        self._unknown: Reason | None = None  # why a stop could not be judged
         self._started = time.monotonic()
 
     def run(self, store: ViewStore) -> ResumeResult:
@@ -136,74 +139,84 @@ class Search:
     # one stop
 
     def _stopped(self, alone: Uninterrupted, at: int) -> Stop:
-        options, views, name = self.options, alone.views, f"stopped-{at}"
-        during = options.at == "save"
-        found = Stop(at, during)
-        deadline = time.monotonic() + options.timeout if options.timeout else None
+        found = Stop(at, self.options.at == "save")
+        name = f"stopped-{at}"
         self.screen.say(f"stopped after step {at}")
-        setup = setup_for(0, options.interventions)
-        program, inside = views.start(name, options.program, setup)
-        notes: list[str] = []
+        setup = setup_for(0, self.options.interventions)
+        program, inside = alone.views.start(name, self.options.program, setup)
         with self._living(Twin(name, program, self.folder / name, inside, detail=True, events=False)) as twin:
-            outcome = run_to(twin, at - 1 if during else at, deadline)
-            if outcome.kind != "held":
-                return _undecided(found, self._why(twin, outcome.kind, "the run to be stopped"), twin)
-            if during:
-                if not kill_in_save(twin, lambda: views.written(name), deadline):
-                    return _undecided(found, "it wrote no file this time", twin)
-            elif (note := stop(twin, options.signal)) is not None:
-                notes.append(note)
-        found = _replace(found, notes=tuple(notes))
-        if (early := self._differs_before(name)) is not None:
-            return _undecided(
-                found, f"it differed from the uninterrupted run before it was stopped, at step {early}"
-            )
-        saved = any(step <= at for step in self._checkpoints)
-        again = f"restarted-{at}"
-        self.screen.say(f"started again after step {at}")
-        program, inside = views.again(name, options.program, setup)
-        started = Twin(again, program, self.folder / again, inside, lockstep=False, detail=True, events=False)
-        with self._living(started) as twin:
-            alone_judge = Judge(BITWISE, [twin])
-            self.screen.twins([twin])
-            outcome = advance(
-                [twin], alone_judge.count, deadline=deadline, tick=lambda: self.screen.tick(alone_judge)
-            )
-            code = twin.wait(30.0) if outcome.kind in ("ended", "failed") else None
-            if twin.trouble is not None or outcome.kind == "timeout" or code is None:
-                return _undecided(found, self._why(twin, outcome.kind, "the restarted run"), twin)
-            facts, tail, steps, ended = twin.facts(), twin.tail(), alone_judge.steps, twin.end is not None
-        if code:
-            return _failed(found, code, steps, facts, tail)
-        if not ended:
-            return _undecided(found, "the restarted program exited abruptly: its last steps are not known")
-        _, restarted = open_recording(self.folder / again)
-        return self._compared(found, restarted, saved)
+            held, note, why = self._interrupt(twin, found, lambda: alone.views.written(name))
+            if why is not None:
+                return self._undecided(found, why, twin.tail())
+        found = replace(found, notes=() if note is None else (note,))
+        if (early := self._differs_before(name, held)) is not None:
+            message = f"it differed from the uninterrupted run before it was stopped, at step {early}"
+            return self._undecided(found, Reason("not-repeating", message))
+        self.screen.say(f"stopped after step {at}, started again")
+        return self._started_again(found, *alone.views.again(name, self.options.program, setup))
 
-    def _compared(self, found: Stop, restarted: Reader, saved: bool) -> Stop:
+    def _interrupt(
+        self, twin: Twin, found: Stop, written: Callable[[], object]
+    ) -> tuple[int, str | None, Reason | None]:
+        """How many frames there were when it was stopped, a note on how, and why it could not be."""
+        outcome = run_to(twin, found.at - 1 if found.during_save else found.at, self._deadline())
+        if outcome.kind != "held":
+            return 0, None, self._why(twin, outcome.kind, "the run to be stopped")
+        held = twin.count
+        if not found.during_save:
+            return held, stop(twin, self.options.signal), None
+        if kill_in_save(twin, written, self._deadline()):
+            return held, None, None
+        return held, None, Reason("no-checkpoint", "it wrote no file this time")
+
+    def _started_again(self, found: Stop, program: Program, inside: Setup) -> Stop:
+        folder = self.folder / f"restarted-{found.at}"
+        restarted = Twin(folder.name, program, folder, inside, lockstep=False, detail=True, events=False)
+        with self._living(restarted) as twin:
+            judge = Judge(BITWISE, [twin])
+            self.screen.twins([twin])
+            deadline = self._deadline()
+            outcome = advance([twin], judge.count, deadline=deadline, tick=lambda: self.screen.tick(judge))
+            code = twin.wait(30.0) if outcome.kind in ("ended", "failed") else None
+            if twin.trouble is not None or code is None:
+                return self._undecided(found, self._why(twin, outcome.kind, "the restarted run"), twin.tail())
+            facts, tail = twin.facts(), twin.tail()
+            ended = twin.end is not None
+        if code:
+            return _failed(found, code, judge.steps, facts, tail)
+        if not ended:
+            return self._undecided(found, Reason("abrupt-exit", f"{NO_END} after it was started again"))
+        return self._compared(found, open_recording(folder)[1])
+
+    def _compared(self, found: Stop, restarted: Reader) -> Stop:
         steps = restarted.last_step()
         if not steps:
             hole = Hole("steps", "started again, it took no step, as if it had trained to its end")
-            return _replace(found, outcome="differs", holes=(hole,))
+            return replace(found, outcome="differs", holes=(hole,))
         answer = compare(self._whole, restarted, found.at, self._roles)
-        found = _replace(found, steps=steps, resumed_after=answer.joined.after if answer.joined else None)
+        found = replace(found, steps=steps, resumed_after=answer.joined.after if answer.joined else None)
         if answer.started_over:
-            if not saved and answer.first is None:
-                note = "nothing had been saved yet: it started over, and was equal to the uninterrupted run"
-                return _replace(found, notes=(*found.notes, note))
-            detail = "its first steps are those of the uninterrupted run's start"
-            hole = Hole("start", detail if saved else f"{detail}, and nothing had been saved yet")
-            holes = (hole, *(each for each in answer.holes if answer.first is not None))
-            return _replace(found, outcome="started-over", first_difference=answer.first, holes=holes)
+            return self._started_over(found, answer)
         if answer.first is None:
             return found
-        return _replace(found, outcome="differs", first_difference=answer.first, holes=answer.holes)
+        return replace(found, outcome="differs", first_difference=answer.first, holes=answer.holes)
 
-    def _differs_before(self, name: str) -> int | None:
-        """The step at which the stopped run was not the uninterrupted one any more; None where it was up to its end."""
+    def _started_over(self, found: Stop, answer: Compared) -> Stop:
+        """Which is right where there was nothing to resume from."""
+        saved = any(step < found.at + (not found.during_save) for step in self._checkpoints)
+        if not saved and answer.first is None:
+            note = "nothing had been saved yet: it started over, and was equal to the uninterrupted run"
+            return replace(found, notes=(*found.notes, note))
+        hole = Hole("start", "its first steps are those of the uninterrupted run's start")
+        return replace(
+            found, outcome="started-over", first_difference=answer.first, holes=(hole, *answer.holes)
+        )
+
+    def _differs_before(self, name: str, held: int) -> int | None:
+        """The step at which the run that was stopped was not the uninterrupted one; None where it was until then."""
         _, stopped = open_recording(self.folder / name)
-        for frame, wanted in zip(stopped.frames(), self._whole.frames(), strict=False):
-            if frame.key != wanted.key and not frame.is_end:
+        for frame, wanted in zip(stopped.frames(0, held), self._whole.frames(), strict=False):
+            if frame.key != wanted.key:
                 return frame.step
         return None
 
@@ -215,13 +228,23 @@ class Search:
         finally:
             twin.kill()
 
-    def _why(self, twin: Twin, kind: str, what: str) -> str:
+    def _deadline(self) -> float | None:
+        return time.monotonic() + self.options.timeout if self.options.timeout else None
+
+    def _why(self, twin: Twin, kind: str, what: str) -> Reason:
         if twin.trouble is not None:
-            return not_instrumented(twin.trouble, what).message
+            return not_instrumented(twin.trouble, what)
         if kind == "timeout":
-            return f"no end of {what} within {self.options.timeout:g} s: at step {twin.step}"
+            return Reason(
+                "timeout", f"no end of {what} within {self.options.timeout:g} s: at step {twin.step}"
+            )
         code = twin.wait(5.0)
-        return f"{what} {ending(code) if code is not None else 'did not exit'} after step {twin.step}"
+        how = ending(code) if code is not None else "did not exit"
+        return Reason("crashed", f"{what} {how} after step {twin.step}")
+
+    def _undecided(self, found: Stop, why: Reason, tail: str | None = None) -> Stop:
+        self._unknown = self._unknown or why
+        return replace(found, outcome="undecided", reason=why.message, output_tail=tail)
 
     # the answer
 
@@ -237,13 +260,9 @@ class Search:
         return self.result(UNDECIDED, Reason("not-repeating", message), tail)
 
     def _judged(self) -> ResumeResult:
-        outcomes = {each.outcome for each in self._stops}
-        if outcomes & {"differs", "started-over", "failed"}:
+        if any(each.outcome not in ("equal", "undecided") for each in self._stops):
             return self.result(DIVERGES)
-        unknown = next((each for each in self._stops if each.outcome == "undecided"), None)
-        if unknown is not None:
-            return self.result(UNDECIDED, Reason("interrupted", str(unknown.reason)), unknown.output_tail)
-        return self.result(REPEATS)
+        return self.result(REPEATS) if self._unknown is None else self.result(UNDECIDED, self._unknown)
 
     def result(self, verdict: Verdict, reason: Reason | None = None, tail: str | None = None) -> ResumeResult:
         stops = tuple(self._stops)
@@ -257,18 +276,6 @@ class Search:
         )  # fmt: skip
 
 
-def _replace(stop: Stop, **changes: object) -> Stop:
-    from msgspec.structs import replace
-
-    return replace(stop, **changes)
-
-
-def _undecided(found: Stop, why: str, twin: Twin | None = None) -> Stop:
-    return _replace(
-        found, outcome="undecided", reason=why, output_tail=twin.tail() if twin is not None else None
-    )
-
-
 def _failed(found: Stop, code: int, steps: int, facts: Facts, tail: str) -> Stop:
     """The restarted program ended badly, which it does not when it starts from nothing."""
     why = (
@@ -280,5 +287,5 @@ def _failed(found: Stop, code: int, steps: int, facts: Facts, tail: str) -> Stop
     detail = f"it {ending(code)}" + (f": {kind}: {why}" if kind else "")
     if steps:
         reason = f"started again, the program {ending(code)} after {steps} steps"
-        return _replace(found, outcome="failed", steps=steps, reason=reason, output_tail=tail)
-    return _replace(found, outcome="failed", holes=(Hole("loading", detail),), output_tail=tail)
+        return replace(found, outcome="failed", steps=steps, reason=reason, output_tail=tail)
+    return replace(found, outcome="failed", holes=(Hole("loading", detail),), output_tail=tail)

@@ -8,7 +8,7 @@ from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
 from twinrun.resume.outcome import Part, Stop
 
-_STATE = "twinrun.ResumeState saves and restores it with the rest: see docs/how-to/resume.md"
+_STATE = "twinrun.ResumeState saves and restores it with the rest"
 
 
 class _Words(NamedTuple):
@@ -111,7 +111,7 @@ def findings_of(stops: tuple[Stop, ...]) -> tuple[Finding, ...]:
 
 def _where(stop: Stop) -> str:
     at = (
-        f"stopped while it saved, after step {stop.at - 1}"
+        f"stopped while it saved after step {stop.at}"
         if stop.during_save
         else f"stopped after step {stop.at}"
     )

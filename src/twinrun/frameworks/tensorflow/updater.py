@@ -24,7 +24,8 @@ class Updater:
     def variables(self) -> list[Any]:
         """The tf.Variables that it has by now."""
         own = getattr(self._optimizer(), "variables", ())
-        return [_tf_variable(one) for one in (own() if callable(own) else own)]
+        # Not what Keras shows of one, which may be cast.
+        return [getattr(one, "_value", one) for one in (own() if callable(own) else own)]
 
     def iterations(self) -> Any:
         """The tf.Variable that counts its updates."""
