@@ -57,7 +57,8 @@ class Training:
         made = [self._frame(0, 0, STATE, self._state())]
         self.states.append(self._all())
         for step in range(1, steps + 1):
-            batch = 1000 + (self.place % EPOCH * 3 + self.place // EPOCH + self.order) % 11
+            place = EPOCH - 1 - self.place % EPOCH if self.order else self.place % EPOCH
+            batch = 1000 + place * 3 + self.place // EPOCH
             self.seed += 1
             self.momentum = self.momentum * 3 + batch
             self.kernel = hash(
@@ -200,7 +201,7 @@ def test_too_many_or_too_few_steps(tmp_path: Path, steps: int, ended: int) -> No
 
 
 def test_the_state_of_no_step(tmp_path: Path) -> None:
-    found = _restarted(tmp_path, 6, kernel=9, momentum=9, iteration=99, seed=9)
+    found = _restarted(tmp_path, 6, kernel=9999, momentum=9998, iteration=9997, seed=9)
     assert found.joined is None and found.first is not None
     assert [hole.part for hole in found.holes] == ["weights"] and "of no step" in found.holes[0].detail
 

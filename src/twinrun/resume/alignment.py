@@ -38,23 +38,25 @@ def join(whole: Reader, restarted: Reader, stopped_at: int) -> Joined | None:
     return None
 
 
-def _scores(whole: Reader, held: dict[str, bytes]) -> dict[int, int]:
-    """For each step, how many variables of its state are among these. Only those count that the step, or one before it, has
-    changed to what nothing was at the start: slots of zeros are everywhere."""
+def _scores(whole: Reader, held: dict[str, bytes]) -> dict[int, tuple[int, int]]:
+    """For each step, how many variables of its state are among these: under the same name, and, which counts for less, under
+    any. Only those are counted that the step, or one before it, has changed to what nothing was at the start: slots of zeros
+    are everywhere."""
     known = set(held.values())
     start: set[bytes] = set()
-    found: dict[int, int] = {}
+    found: dict[int, tuple[int, int]] = {}
     for step in history(whole):
         if step.number == 0:
             start = set(step.state.values())
             continue
-        score = sum(digest in known and digest not in start for digest in step.state.values())
-        if score:
-            found[step.number] = score
+        changed = [(name, digest) for name, digest in step.state.items() if digest not in start]
+        anywhere = sum(digest in known for _, digest in changed)
+        if anywhere:
+            found[step.number] = (sum(held.get(name) == digest for name, digest in changed), anywhere)
     return found
 
 
-def _best(scores: dict[int, int], stopped_at: int) -> int:
+def _best(scores: dict[int, tuple[int, int]], stopped_at: int) -> int:
     """The step that most of it comes from. Of several, whose states cannot be told apart, the last before the stop."""
     most = max(scores.values())
     ties = [step for step, score in scores.items() if score == most]

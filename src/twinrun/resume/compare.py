@@ -107,7 +107,7 @@ def _differing(wanted: Step, found: Step, joined: Joined, base: dict[str, bytes]
     only += [
         (phase, name)
         for phase, name in wanted.seen.keys() - seen.keys()
-        if phase in _STATE and name in base and wanted.state.get(name) != base[name]
+        if phase == "weights" and name in base and wanted.state.get(name) != base[name]
     ]
     return sorted([*differing, *sorted(only)], key=lambda key: PHASES.index(key[0]))
 
