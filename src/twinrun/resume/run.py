@@ -159,7 +159,10 @@ class Search:
         self, twin: Twin, found: Stop, written: Callable[[], object]
     ) -> tuple[int, str | None, Reason | None]:
         """How many frames there were when it was stopped, a note on how, and why it could not be."""
-        outcome = run_to(twin, found.at - 1 if found.during_save else found.at, self._deadline())
+        self.screen.twins([twin])
+        judge = Judge(BITWISE, [twin])
+        last = found.at - 1 if found.during_save else found.at
+        outcome = run_to(twin, last, self._deadline(), lambda: self.screen.tick(judge))
         if outcome.kind != "held":
             return 0, None, self._why(twin, outcome.kind, "the run to be stopped")
         held = twin.count

@@ -21,13 +21,13 @@ def stand(twin: Twin) -> None:
     twin.ask(AskOutlines([]), timeout=_STANDING)
 
 
-def run_to(twin: Twin, step: int, deadline: float | None) -> Outcome:
+def run_to(twin: Twin, step: int, deadline: float | None, tick: Callable[[], None] = lambda: None) -> Outcome:
     """`held`: the twin stands where this step is done."""
 
     def reached(frames: list[Frame]) -> bool:
         return frames[0].step >= step and (frames[0].span > 0 or not step)
 
-    outcome = advance([twin], reached, deadline=deadline)
+    outcome = advance([twin], reached, deadline=deadline, tick=tick)
     if outcome.kind == "held":
         stand(twin)
     return outcome

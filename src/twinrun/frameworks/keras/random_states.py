@@ -17,12 +17,16 @@ def random_states() -> dict[str, Any]:
     """As they are now, in values that JSON can hold."""
     name, keys, *rest = np.random.get_state()
     eager = context.context()
+    eager_rng = getattr(eager, "_rng", None)
     generator = stateful_random_ops.global_generator
     seeds = _keras_generator()
     return {
         "python": random.getstate(),
         "numpy": [name, np.asarray(keys).tolist(), *rest],
-        "tensorflow": [eager._seed, eager._rng.getstate() if eager._rng is not None else None],
+        "tensorflow": [
+            None if eager._seed is None else int(eager._seed),
+            None if eager_rng is None else eager_rng.getstate(),
+        ],
         "generator": None if generator is None else generator.state.numpy().tolist(),
         "keras": None if seeds is None else np.asarray(seeds.state).tolist(),
     }
@@ -39,8 +43,7 @@ def restore_random_states(states: dict[str, Any]) -> None:
     seed, state = states["tensorflow"]
     eager = context.context()
     if state is not None:
-        eager._seed = seed
-        eager._rng = random.Random()
+        eager._set_global_seed(seed)
         eager._rng.setstate(_tuples(state))
     name, keys, *rest = states["numpy"]
     np.random.set_state((name, np.array(keys, np.uint32), *rest))
