@@ -22,15 +22,6 @@ def parts(found: dict[str, Any]) -> set[str]:
     return {hole["part"] for stop in found["stops"] for hole in stop["holes"]}
 
 
-def test_a_checkpoint_manager_forgets_the_data(tmp_path: Path) -> None:
-    answer = resume(tmp_path, "checkpoint_manager", "--at", "10", "--signal", "SIGTERM")
-    found = answer.document
-    [stop] = found["stops"]
-    assert (answer.code, stop["resumed_after"], stop["first_difference"]["step"]) == (1, 8, 9), found
-    assert "data-position" in parts(found) and not parts(found) & {"weights", "optimizer", "iteration"}
-    assert "TW207" in {finding["code"] for finding in found["findings"]}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "at", "resumed", "missing", "there"),

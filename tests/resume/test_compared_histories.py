@@ -227,6 +227,19 @@ def test_a_model_that_is_loaded_under_another_name(tmp_path: Path) -> None:
     assert found.first is None
 
 
+def test_what_saving_made_is_not_taken_for_a_counter_that_began_anew(tmp_path: Path) -> None:
+    """Both count from 0, and the uninterrupted run has saved more often."""
+    counts = Layout((*STEP.phases, "weights"), (*STEP.names, "optimizer_1/iteration"))
+    whole = [
+        Frame(frame.step, frame.span, counts, frame.digests + pack([0])) if frame.layout is STEP else frame
+        for frame in Training().frames(STEPS)
+    ]
+    again = Training(**{**_after(6), "iteration": 0}).frames(STEPS - 6)
+    found = _compared(tmp_path, whole, again, 6)
+    assert found.joined is not None and not found.joined.names
+    assert [hole.part for hole in found.holes] == ["iteration"]
+
+
 def test_a_variable_that_is_trained_in_one_run_only_is_a_difference(tmp_path: Path) -> None:
     again = [_without(frame, "adam/kernel_momentum") for frame in Training(**_after(6)).frames(STEPS - 6)]
     found = _compared(tmp_path, Training().frames(STEPS), again, 6)

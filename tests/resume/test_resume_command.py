@@ -167,7 +167,7 @@ def test_a_restart_that_fails_later(tmp_path: Path, env: Any) -> None:
     text = PROGRAM.replace("    x = ", "    assert not (first and step == 10)\n    x = ")
     answer = resume(tmp_path, text, env, "--at", "6")
     [stop] = answer.document["stops"]
-    assert (answer.code, stop["outcome"]) == (1, "failed") and "exit code 1 after 6 steps" in stop["reason"]
+    assert (answer.code, stop["outcome"]) == (1, "failed") and "exit code 1 after 5 steps" in stop["reason"]
     assert "AssertionError" in stop["output_tail"]
 
 

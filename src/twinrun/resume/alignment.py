@@ -70,12 +70,13 @@ def _is_start(held: dict[str, bytes], start: dict[str, bytes]) -> bool:
 
 def _joined(whole: Reader, after: int, first: Step, *, held: bool) -> Joined:
     """Names differ where the restarted program builds its model in another way, by loading it say."""
-    wanted = state_after(whole, after if held else after + 1).state
+    wanted, start = state_after(whole, after if held else after + 1).state, state_after(whole, 0).state
+    common = set(start.values())
     free = {digest: name for name, digest in first.state.items() if wanted.get(name) != digest}
     names = {
         free[digest]: name
         for name, digest in wanted.items()
-        if first.state.get(name) != digest and digest in free
+        if first.state.get(name) != digest and digest in free and digest not in common
     }
     return Joined(after, held, names)
 

@@ -136,7 +136,8 @@ def _state_holes(whole: Reader, restarted: Reader, joined: Joined, roles: Roles)
     by_part: dict[Part, list[tuple[str, str]]] = {}
     for name, digest in wanted.state.items():
         held = found.state.get(back.get(name, name))
-        if held is None or held == digest:
+        stands_for_another = name in joined.names and name not in back
+        if held is None or held == digest or stands_for_another:
             continue
         origin = _origin(whole, name, held, start.state)
         if not joined.held and origin == _NOWHERE:  # by now the other differences may have made it so

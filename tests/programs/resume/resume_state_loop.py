@@ -9,7 +9,7 @@ from common import EPOCHS, data, model, train_step
 import twinrun
 
 network = model()
-state = twinrun.ResumeState(data=data())
+state = twinrun.ResumeState(data=data(), model=network)
 checkpoint = tf.train.Checkpoint(model=network, optimizer=network.optimizer, state=state)
 manager = tf.train.CheckpointManager(checkpoint, "saved", max_to_keep=2)
 checkpoint.restore(manager.latest_checkpoint)

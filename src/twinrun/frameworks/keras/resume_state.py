@@ -7,7 +7,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,26 +31,36 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
 
     For a loop of your own: `tf.train.Checkpoint(model=model, optimizer=optimizer, state=state)` saves and restores the random
     states and the position in the data with the rest, for `for epoch in state.epochs(n): for batch in state.batches(): …`.
+    Give it the model, whose seed generators a tf.train.Checkpoint leaves out.
 
     `data` is a tf.data.Dataset, made repeatable (`twinrun.repeatable`) unless it is already."""
 
     def __init__(
-        self, file: str | os.PathLike[str] | None = None, data: Any = None, *, every: int = 1, seed: int = 42
+        self,
+        file: str | os.PathLike[str] | None = None,
+        data: Any = None,
+        *,
+        every: int = 1,
+        seed: int = 42,
+        model: Any = None,
     ) -> None:
         keras.callbacks.Callback.__init__(self)
         if every < 1:
             raise UsageError(f"ResumeState: every must be at least 1, not {every}")
         self.file = None if file is None else Path(file)
         self.every = every
+        self._seeded = model
         self.epoch = 0  # that is under way
         self.position = 0  # batches of it that were used
         self.step = 0  # batches used in all
         self._skip = 0  # in the epoch that begins next
         self._before = 0  # batches of this epoch that were used before the program was started
         self._metrics: list[np.ndarray] | None = None  # to be restored once the epoch has begun
-        self._dataset, self.data, self._batches = (
-            _resumable(data, seed, self) if data is not None else (None, None, None)
-        )
+        self._dataset: Any = None
+        self.data: Any = None
+        self._batches: int | None = None  # of an epoch
+        if data is not None:
+            self._dataset, self.data, self._batches = _resumable(data, seed, self)
 
     # a loop of the user's own
 
@@ -72,11 +82,14 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
 
     def serialize(self) -> bytes:
         """For tf.train.Checkpoint."""
-        return json.dumps(self._counted()).encode()
+        seeds = [np.asarray(state).tolist() for state in _seed_states(self._seeded)]
+        return json.dumps({**self._counted(), "seeds": seeds}).encode()
 
     def deserialize(self, string_value: bytes) -> None:
         """For tf.train.Checkpoint."""
-        self._set(json.loads(string_value))
+        known = json.loads(string_value)
+        _assign(_seed_states(self._seeded), known["seeds"])
+        self._set(known)
 
     def _counted(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "position": self.position, "step": self.step, "random": random_states()}
@@ -156,7 +169,11 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
             **self._counted(),
         }
         packed = io.BytesIO()
-        np.savez(packed, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **_as_bytes(arrays))
+        held: dict[str, Any] = {
+            "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
+            **_as_bytes(arrays),
+        }
+        np.savez(packed, **held)
         _replace(self.file, packed.getbuffer())
 
     def _load(self, file: Path) -> None:
@@ -216,13 +233,19 @@ def _model_variables(model: Any) -> list[Any]:
     return [each for each in {id(one): one for one in own}.values() if id(each) not in metrics]
 
 
+def _seed_states(model: Any) -> list[Any]:
+    """Of the seed generators in a model."""
+    found = model.variables if model is not None else ()
+    return [one for one in found if one.path.rpartition("/")[2] == "seed_generator_state"]
+
+
 def _metric_variables(model: Any, *, built: bool = False) -> list[Any]:
     """`built`: those that are made with the first batch alone."""
     metrics = [one for one in model.metrics if not built or one is not getattr(model, "_loss_tracker", None)]
     return list({id(one): one for metric in metrics for one in metric.variables}.values())
 
 
-def _assign(variables: list[Any], arrays: list[np.ndarray]) -> None:
+def _assign(variables: list[Any], arrays: Sequence[Any]) -> None:
     for variable, array in zip(variables, arrays, strict=True):
         variable.assign(array)
 
@@ -247,7 +270,7 @@ def _read(file: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
             for number, (name, shape) in enumerate(about["arrays"]):
                 kind = np.dtype(getattr(ml_dtypes, name, name))
                 arrays.append(np.frombuffer(held[f"a{number}"].tobytes(), kind).reshape(shape))
-    except (ValueError, KeyError, OSError, TypeError, zipfile.BadZipFile) as problem:
+    except (ValueError, KeyError, OSError, EOFError, TypeError, zipfile.BadZipFile) as problem:
         hint = "remove it to start over"
         raise UsageError(f"{file} is not a state that ResumeState has saved: {problem}", hint=hint) from None
     return about, arrays
