@@ -227,6 +227,28 @@ def test_a_model_that_is_loaded_under_another_name(tmp_path: Path) -> None:
     assert found.first is None
 
 
+def test_slots_that_the_first_step_makes_anew(tmp_path: Path) -> None:
+    """Eager optimizers make them then: before it there is only the count."""
+    again = Training(**{**_after(6), "iteration": 0, "momentum": 0}).frames(STEPS - 6)
+    again[0] = _without(again[0], "adam/kernel_momentum")
+    found = _compared(tmp_path, [_without(frame, "adam/kernel_momentum") if not frame.step else frame for frame in Training().frames(STEPS)], again, 6)  # fmt: skip
+    assert [hole.part for hole in found.holes][:2] == ["optimizer", "iteration"]
+    assert found.holes[0].detail == "adam/kernel_momentum: made anew"
+
+
+def test_a_loss_that_the_optimizer_has_no_part_in(tmp_path: Path) -> None:
+    """Without the averages of fit, and with random numbers that no variable holds."""
+
+    def own(frames: list[Frame]) -> list[Frame]:
+        steps = [frame for frame in frames if frame.layout is not EPOCH_END]
+        return [_with(frame, "loss", 7 * number) for number, frame in enumerate(steps)]
+
+    whole = own(Training().frames(STEPS))
+    again = own(Training(**{**_after(6), "iteration": 0}).frames(STEPS - 6))
+    found = _compared(tmp_path, whole, again, 6)
+    assert [hole.part for hole in found.holes] == ["iteration", "unseen"]
+
+
 def test_what_saving_made_is_not_taken_for_a_counter_that_began_anew(tmp_path: Path) -> None:
     """Both count from 0, and the uninterrupted run has saved more often."""
     counts = Layout((*STEP.phases, "weights"), (*STEP.names, "optimizer_1/iteration"))

@@ -48,10 +48,29 @@ def compare(whole: Reader, restarted: Reader, stopped_at: int, roles: Roles) -> 
         role = roles.get(training.tensor, "")
         what = f"{training.tensor} differs at step {training.step}, and all that is seen before it was equal"
         holes.append(Hole("learning-rate" if role == "learning-rate" else "unseen", what, (training.tensor,)))
+    elif _before_optimizer(first, holes, whole, joined, roles):
+        what = f"{first.tensor} of step {first.step} differs, in which the optimizer has had no part yet"
+        holes.append(Hole("unseen", what, (first.tensor,)))
     if first.phase in _REPORTED and (training is None or first.step < training.step):
         what = f"{first.tensor} of step {first.step} is not that of the uninterrupted run"
         holes.append(Hole("metrics", what, (first.tensor,)))
     return Compared(joined, steps, first, tuple(holes))
+
+
+def _before_optimizer(
+    first: Difference, holes: list[Hole], whole: Reader, joined: Joined, roles: Roles
+) -> bool:
+    """Whether the first difference is one that a lost state of the optimizer cannot explain, and nothing else was lost. In
+    `fit` what is reported is an average; where several optimizers take turns, one has had its part."""
+    of_optimizer = {"optimizer", "iteration", "learning-rate"}
+    return (
+        bool(holes)
+        and {hole.part for hole in holes} <= of_optimizer
+        and first.step == joined.after + 1
+        and first.phase in ("forward", "loss", "gradient")
+        and list(roles.values()).count("iteration") == 1
+        and not any(name.startswith("epoch/") for step in history(whole) for _, name in step.seen)
+    )
 
 
 def _nowhere() -> Difference:
@@ -149,8 +168,12 @@ def _state_holes(whole: Reader, restarted: Reader, joined: Joined, roles: Roles)
             by_part.setdefault("seeds", []).append(
                 (name, _origin(whole, name, held, start.seeds, seeds=True))
             )
+    if "iteration" in by_part:  # with the optimizer itself: what it makes in its first step begins anew
+        late = [name for name in wanted.state if roles.get(name) == "optimizer" and name not in found.state]
+        made = [(name, "made anew") for name in late if wanted.state[name] != start.state.get(name)]
+        by_part.setdefault("optimizer", []).extend(made)
     for part in ("weights", "optimizer", "iteration", "learning-rate", "seeds"):
-        if part in by_part:
+        if by_part.get(part):
             names = tuple(name for name, _ in by_part[part])
             yield Hole(part, f"{_some(names)}: {_together(by_part[part])}", names)
 

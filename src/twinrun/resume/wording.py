@@ -55,7 +55,7 @@ _WORDS: dict[Part, _Words] = {
     "seeds": _Words(
         "TW701",
         "the states of seed generators were not restored: dropout and augmentation draw other values",
-        f"save them: model.variables includes them, a .keras or .weights.h5 file does not; {_STATE}",
+        f"save them: model.variables includes them, a .keras or .weights.h5 file does not;\n{_STATE}",
     ),
     "data-position": _Words(
         "TW207",
