@@ -87,7 +87,7 @@ _WORDS: dict[Part, _Words] = {
     ),
     "unseen": _Words(
         "TW701",
-        "something was not restored that is neither a variable nor data: the state of Python's, NumPy's or an op's\n"
+        "something was not restored that is neither a variable nor a batch that is seen: the state of Python's, NumPy's or an op's\n"
         "random numbers, or what the program keeps in Python",
         f"save random.getstate(), numpy.random.get_state() and your own counters; {_STATE}",
     ),
