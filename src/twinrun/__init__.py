@@ -24,6 +24,7 @@ _HOMES = {
     "repeatable": "twinrun.pipelines",
     "data_fingerprint": "twinrun.pipelines",
     "element_rng": "twinrun.pipelines",
+    "ResumeState": "twinrun.frameworks.keras.resume_state",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -12,6 +12,7 @@ from twinrun import __version__
 VERBS = {
     "check": "Run a program in twin processes and report whether it repeats.",
     "fix": "Find the smallest patch that makes a program repeat, and prove it by running the twins.",
+    "resume": "Stop a program, start it again, and report what was not restored.",
     "run": "Run a program once and keep a recording.",
     "diff": "Compare two recordings.",
     "audit": "Report what in a program keeps it from repeating, before anything is trained.",

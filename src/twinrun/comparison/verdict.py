@@ -19,8 +19,10 @@ ReasonKind = Literal[
     "different-output",  # under the contract `output`
     "interrupted",  # a recording stops before its program ended
     "no-baseline",  # there is none for this environment
+    "no-checkpoint",  # the program saves nothing that it could resume from
     "no-step",  # no training step was observed
     "not-comparable",  # the two sides cannot answer the question
+    "not-repeating",  # the program does not repeat when it is left alone
     "not-instrumented",  # Twinrun failed inside the program's process
     "outside-band",  # a metric ended outside its band
     "patch-missing",  # a function that Twinrun must wrap is not there in this version

@@ -43,6 +43,9 @@ class CopyViews(Views):
             self._make(root if before is None else self._copy(before, number), self._copy(name, number))
         for path, text in self.patched.items():
             Path(self._moved(path, name)).write_text(text, encoding="utf-8")
+        return self.again(name, program, setup)
+
+    def again(self, name: str, program: Program, setup: Setup) -> tuple[Program, Setup]:
         target = program.target
         if not program.module:
             target = self._moved(str(Path(target).resolve()), name)

@@ -25,7 +25,7 @@ from twinrun.sizes import parse_size, size_in_words
 LIMIT = 5_000_000_000  # bytes of our own default folder
 _VARIABLE = "TWINRUN_STATE_LIMIT"
 _MOST = 1000  # recordings there: each is looked at whenever there is a new one
-_OURS = ("check-*", "run-*", "twinrun-views-*")
+_OURS = ("check-*", "resume-*", "run-*", "twinrun-views-*")
 _KEEP = ".keep"  # a file of a recording that is not removed to make room
 
 

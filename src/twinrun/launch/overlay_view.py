@@ -42,6 +42,9 @@ class OverlayViews(Views):
         remove_tree(self.place / name)
         for number in range(len(self.roots)):
             self._make(name, number)
+        return self.again(name, program, setup)
+
+    def again(self, name: str, program: Program, setup: Setup) -> tuple[Program, Setup]:
         launcher = launched(self._job(self._layers[name]), program.python)
         return replace(program, launcher=launcher), setup
 
@@ -86,7 +89,10 @@ class OverlayViews(Views):
 def _note(path: Path, upper: Path, root: Path, found: Changes) -> None:
     """One entry of an upper folder, as it changes what was found in those below it."""
     inside = str(path.relative_to(upper))
-    mode = path.lstat()
+    try:
+        mode = path.lstat()
+    except FileNotFoundError:  # the twin is alive, and has just removed it
+        return
     whiteout = stat.S_ISCHR(mode.st_mode) and mode.st_rdev == 0
     if whiteout or (stat.S_ISDIR(mode.st_mode) and _opaque(path)):
         gone = [known for known in found if known == inside or known.startswith(inside + os.sep)]

@@ -57,6 +57,12 @@ class Supervised:
                 self.returncode = self._supervisor.wait()
         return self.returncode
 
+    def send(self, number: int) -> None:
+        """A signal to the program alone, where it still runs."""
+        if self.poll() is None and self._pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, number)
+
     def end(self) -> None:
         """With everything that it started, whatever sessions those have made for themselves."""
         if self.poll() is None:

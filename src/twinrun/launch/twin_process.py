@@ -195,9 +195,9 @@ class Twin:
     @property
     def ended(self) -> bool:
         """Nothing more will come."""
-        return self.closed or (self.process.poll() is not None and not self._readable())
+        return self.closed or (self.process.poll() is not None and not self.readable())
 
-    def _readable(self) -> bool:
+    def readable(self) -> bool:
         return not self.closed and bool(select.select([self.channel], [], [], 0)[0])
 
     def wait(self, timeout: float) -> int | None:

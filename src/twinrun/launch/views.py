@@ -39,6 +39,10 @@ class Views:
         those that the twin `before` left."""
         return program, setup
 
+    def again(self, name: str, program: Program, setup: Setup) -> tuple[Program, Setup]:
+        """What another process is started with in the view of a twin that has ended: with the files that it left."""
+        return program, setup
+
     def folders(self, name: str) -> tuple[str, ...]:
         """Those that this twin has to itself."""
         return ()
@@ -61,6 +65,18 @@ class Views:
                 if _no_result(path) or str(original) in self.patched or _equal(left, original):
                     continue
                 found[path if len(self.roots) == 1 else str(original)] = left
+        return found
+
+    def written(self, name: str) -> dict[str, tuple[int, int]]:
+        """When each file that the twin may have changed was last written, and its size. The twin may be alive."""
+        found: dict[str, tuple[int, int]] = {}
+        for number, root in enumerate(self.roots):
+            for path, left in self._left(name, number).items():
+                if left is None or _no_result(path):
+                    continue
+                with suppress(OSError):  # it has just been removed
+                    known = left.lstat()
+                    found[str(root / path)] = (known.st_mtime_ns, known.st_size)
         return found
 
     def _left(self, name: str, number: int) -> Changes:

@@ -47,4 +47,7 @@ class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     datasets: DatasetsAudit | None = None
     notes: list[str] = []
     failure: Failure | None = None
+    roles: dict[
+        str, str
+    ] = {}  # of the variables of optimizers: iteration, learning-rate, or optimizer for the rest
     no_step: str | None = None  # where no step was observed: why that may be, by what the program imported

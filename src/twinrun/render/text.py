@@ -72,7 +72,7 @@ def cause_lines(result: CheckResult, *, verbose: bool = False) -> Lines:
         yield f"  note: {note}"
     if result.varied:
         yield f"  varied between the twins: {', '.join(result.varied)}"
-    yield from _output_tail(result)
+    yield from output_tail(result.output_tail, result.reason_kind)
     if result.recordings:
         yield Line(f"  recordings: {Path(result.recordings[0]).parent}", "dim")
 
@@ -190,10 +190,11 @@ def tail_title(kind: str | None) -> str:
     return "Twinrun's own traceback" if kind == "not-instrumented" else "last lines of output"
 
 
-def _output_tail(result: CheckResult | RunResult) -> Iterator[str]:
-    if result.output_tail:
-        yield f"  {tail_title(result.reason_kind)}:"
-        yield from (f"    {line}" for line in result.output_tail.expandtabs().splitlines())
+def output_tail(tail: str | None, kind: str | None = None) -> Iterator[str]:
+    """`kind` is that of the reason why there is no verdict."""
+    if tail:
+        yield f"  {tail_title(kind)}:"
+        yield from (f"    {line}" for line in tail.expandtabs().splitlines())
 
 
 def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
@@ -204,5 +205,5 @@ def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
     if result.reason:
         yield f"  {result.reason}"
     yield from (f"  note: {note}" for note in result.facts.notes)
-    yield from _output_tail(result)
+    yield from output_tail(result.output_tail, result.reason_kind)
     yield f"recording: {result.recording}"

@@ -51,6 +51,7 @@ def _gathered(recorder: Recorder) -> Facts:
         datasets=session.audited() if recorder.spec.audit_until is not None and session.audited else None,
         notes=list(dict.fromkeys(session.notes)),
         failure=recorder.failure,
+        roles=recorder.roles(),
         no_step=None if recorder.observed else why_no_step(recorder),
     )
 

@@ -95,6 +95,7 @@ class Recorder:
         self.alive = True
         self.trace: Callable[[], Trace] | None = None  # the ops that ran, where they are traced
         self.omitted: Callable[[str], Any] = lambda name: None  # a weight that no frame reports at present
+        self.roles: Callable[[], dict[str, str]] = dict  # of variables, by name; see Facts
         self.at_finish: list[Callable[[], None]] = []
         self.at_pause: list[Callable[[], None]] = []  # close what is complete
         self.after_fork: list[Callable[[], None]] = []  # in a child: forget what the program was about to do

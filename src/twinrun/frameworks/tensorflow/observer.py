@@ -43,7 +43,7 @@ class Observer:
         self.recorder = recorder
         self.guard = Guard(recorder)
         self.variables = Variables()
-        recorder.omitted = self.variables.omitted
+        recorder.omitted, recorder.roles = self.variables.omitted, self.variables.roles
         self.steps = Steps(recorder, self._add_state, self._add_created)
         self.pending = Pending(recorder)
         self.updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
@@ -164,6 +164,9 @@ class Observer:
         return updater
 
     def _after_update(self, updater: Updater) -> None:
+        if not updater.known:  # it has made its slots by now
+            updater.known = True
+            self.variables.assign_roles(updater.variables(), updater.iterations())
         if not context.executing_eagerly():
             self._mark((updater,))
             stack = self.here.calls

@@ -19,6 +19,13 @@ class Updater:
         # What the optimizer counts with, the tf.Variable inside it, and a fast way to read that.
         self._counter: tuple[Any, Any, Together] | None = None
         self.count = 0
+        self.known = False  # its variables are
+
+    def variables(self) -> list[Any]:
+        """The tf.Variables that it has by now."""
+        own = getattr(self._optimizer(), "variables", ())
+        # Not what Keras shows of one, which may be cast.
+        return [getattr(one, "_value", one) for one in (own() if callable(own) else own)]
 
     def iterations(self) -> Any:
         """The tf.Variable that counts its updates."""

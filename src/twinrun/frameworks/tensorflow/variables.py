@@ -51,6 +51,7 @@ class Tracked:
     changed: int = 0  # the look that saw it change
     reported: bool = True
     kept: bool = False  # see Variables.release_kept
+    role: str = ""  # see Facts
 
     def look(self) -> int | None:
         """Its digest as it is now; None where it has no value yet."""
@@ -138,6 +139,7 @@ class Variables:
         self._seen: list[Tracked] = []  # all others that are, or may still be reported
         self._by_ref: dict[int, Tracked] = {}
         self._by_variable: dict[int, Tracked] = {}  # of the unnamed
+        self._roles: list[Tracked] = []  # of optimizers
         self.created = False  # any, since the last look
         # Python's collector puts them here, in any thread and between any two lines: no code of ours may run then.
         self._died: deque[Any] = deque()
@@ -234,6 +236,22 @@ class Variables:
             self.release_dead()
             self._name()
             return [one for one in (*self._seen, *self._unseen) if one.reported]
+
+    def assign_roles(self, of_optimizer: Sequence[Any], iteration: Any) -> None:
+        """These variables are an optimizer's, and one of them counts its steps."""
+        with self._lock:
+            theirs = {id(variable) for variable in of_optimizer}
+            for one in self._by_ref.values():
+                variable = one.ref()
+                if variable is not None and id(variable) in theirs:
+                    is_rate = "learning_rate" in (one.path or one.own_name).rpartition("/")[2]
+                    counts = variable is iteration
+                    one.role = "iteration" if counts else "learning-rate" if is_rate else "optimizer"
+                    self._roles.append(one)
+
+    def roles(self) -> dict[str, str]:
+        """The role of each variable that has one, by name."""
+        return {one.name: one.role for one in self._roles if one.name}
 
     def omitted(self, name: str) -> np.ndarray | None:
         """The value of one that has not changed for too long to be reported: it has changed in another twin."""

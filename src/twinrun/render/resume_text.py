@@ -1,0 +1,82 @@
+"""The answer of `twinrun resume` on a terminal: verdict first, then each stop, then what was not restored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from twinrun.render.text import finding_lines, output_tail
+from twinrun.result import REPEATS
+from twinrun.terminal import Line, Lines
+
+if TYPE_CHECKING:
+    from twinrun.resume.outcome import ResumeResult, Stop
+
+
+def as_lines(result: ResumeResult, *, quiet: bool = False) -> Lines:
+    yield Line(result.verdict, result.verdict, f": {_headline(result)}")
+    if quiet:
+        return
+    if result.steps:
+        seen = f"; files written after steps {_numbers(result.checkpoints)}" if result.checkpoints else ""
+        yield f"  uninterrupted: {result.steps} steps{seen}"
+    for stop in result.stops:
+        yield f"  {where(stop)}: {_outcome(stop)}"
+        yield from (f"    {note}" for note in stop.notes)
+    for finding in result.findings:
+        yield ""
+        yield from finding_lines(finding)
+    yield from (f"  note: {note}" for note in result.notes)
+    tails = [result.output_tail, *(stop.output_tail for stop in result.stops)]
+    yield from output_tail(next((tail for tail in tails if tail), None))
+    if result.recordings:
+        yield Line(f"  recordings: {Path(result.recordings[0]).parent}", "dim")
+
+
+def _headline(result: ResumeResult) -> str:
+    if result.reason:
+        return result.reason
+    if result.verdict == REPEATS:
+        times = "once" if len(result.stops) == 1 else f"{len(result.stops)} times"
+        how = "in the middle of a save" if result.stops[0].during_save else f"by {result.signal}"
+        return f"stopped {how} {times}, resumed equals uninterrupted bit for bit"
+    worst = next(stop for stop in result.stops if stop.outcome not in ("equal", "undecided"))
+    return f"{where(worst)}, {_outcome(worst)}"
+
+
+def where(stop: Stop) -> str:
+    return (
+        f"stopped while it saved after step {stop.at}"
+        if stop.during_save
+        else f"stopped after step {stop.at}"
+    )
+
+
+def _outcome(stop: Stop) -> str:
+    if stop.outcome == "undecided":
+        return f"undecided: {stop.reason}"
+    if stop.outcome == "failed":
+        return stop.reason or "it failed when it was started again"
+    if stop.outcome == "started-over":
+        return "it started over from step 1"
+    resumed = (
+        "resumed in the state of no step"
+        if stop.resumed_after is None
+        else f"resumed after step {stop.resumed_after}"
+    )
+    if stop.outcome == "equal":
+        return f"{resumed}, equal to the end" if stop.resumed_after else "started over, equal to the end"
+    first = stop.first_difference
+    if first is None:
+        return "it trained no more"
+    if first.uneven:
+        return f"{resumed}, equal but for the number of steps"
+    more = f" and {first.others} more" if first.others else ""
+    at = "differs" if stop.resumed_after is None else f"differs from step {first.step} on"
+    return f"{resumed}, {at} ({first.phase}: {first.tensor}{more})"
+
+
+def _numbers(steps: tuple[int, ...], most: int = 12) -> str:
+    shown: Iterator[str] = map(str, steps[:most])
+    return ", ".join(shown) + (f" and {len(steps) - most} more" if len(steps) > most else "")

@@ -1,0 +1,73 @@
+"""The ways in which TensorFlow and Keras programs save themselves, each with the hole that it is known for; and
+`twinrun.ResumeState`, which has none."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import PROGRAMS, Answer, twinrun
+
+
+def resume(folder: Path, program: str, *options: str, arguments: tuple[str, ...] = ()) -> Answer:
+    shutil.copytree(PROGRAMS / "resume", folder / "work")
+    words = ("resume", "--output-format", "json", *options, folder / "work" / f"{program}.py", *arguments)
+    return twinrun(*words, cwd=folder / "work", timeout=600)
+
+
+def parts(found: dict[str, Any]) -> set[str]:
+    return {hole["part"] for stop in found["stops"] for hole in stop["holes"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "at", "resumed", "missing", "there"),
+    [
+        ("backup_and_restore", 12, 10, {"seeds"}, {"weights", "optimizer", "iteration"}),
+        ("model_checkpoint", 12, 10, {"optimizer", "iteration"}, {"weights"}),
+        ("checkpoint", 10, 8, {"optimizer", "iteration", "data-position"}, {"weights"}),
+        ("checkpoint_manager", 10, 8, {"data-position"}, {"weights", "optimizer", "iteration"}),
+        ("saved_state", 12, 10, {"data-position"}, {"weights", "optimizer", "iteration", "seeds"}),
+    ],
+)
+def test_each_style_has_its_hole(
+    tmp_path: Path, program: str, at: int, resumed: int, missing: set[str], there: set[str]
+) -> None:
+    answer = resume(tmp_path, program, "--at", str(at))
+    found = answer.document
+    [stop] = found["stops"]
+    assert (answer.code, stop["resumed_after"], stop["first_difference"]["step"]) == (
+        1,
+        resumed,
+        resumed + 1,
+    ), found
+    assert missing <= parts(found) and not there & parts(found), found["findings"]
+    assert all(finding["fix"] for finding in found["findings"])
+
+
+def test_resume_state_has_none(tmp_path: Path) -> None:
+    answer = resume(tmp_path, "resume_state", "--at", "13", arguments=("3",))
+    found = answer.document
+    assert (answer.code, found["verdict"], found["stops"][0]["resumed_after"]) == (0, "repeats", 12), found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [
+        ("resume_state", ["--signal", "SIGTERM", "--at", "1,5,9,10,19"]),
+        ("resume_state", ["--signal", "SIGKILL", "--at", "2,6,14"]),
+        ("resume_state", ["--at", "save", "--most", "4"]),
+        ("resume_state_loop", ["--signal", "SIGTERM", "--at", "4,10,15"]),
+        ("resume_state_loop", ["--signal", "SIGKILL", "--at", "7,19"]),
+        ("resume_state_loop", ["--at", "save", "--most", "3"]),
+    ],
+)
+def test_resume_state_is_equal_wherever_it_is_stopped(
+    tmp_path: Path, program: str, options: list[str]
+) -> None:
+    answer = resume(tmp_path, program, *options)
+    assert (answer.code, answer.document["verdict"]) == (0, "repeats"), answer.document

@@ -1,0 +1,220 @@
+"""`twinrun resume` as its users run it, in real processes, on programs of a framework that starts fast: the one of
+docs/how-to/add-a-framework.md. What TensorFlow and Keras leave out is in test_checkpoint_styles.py."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pages import blocks, install
+from support import Answer, interrupt, start, twinrun, write
+
+PAGE = blocks("add-a-framework.md")
+PAGE.pop("train.py")
+
+# Saves after every fourth step, and goes on from there.
+PROGRAM = """
+import json, os, pathlib, signal, sys, time
+import numpy as np
+import tinynet
+
+tinynet.seed(1)
+file = pathlib.Path("saved.json")
+model = tinynet.Line(3)
+first = 0
+if file.exists():
+    saved = json.loads(file.read_text())
+    model.weight, first = np.array(saved["weight"]), saved["step"]
+
+def save(step):
+    partial = pathlib.Path("saved.partial")
+    partial.write_text(json.dumps({"weight": model.weight.tolist(), "step": step}))
+    os.replace(partial, file)
+
+for step in range(first, 12):
+    x = np.linspace(0, 1, 12).reshape(4, 3) * (step + 1)
+    model.train_step(x / 12, np.ones(4))
+    if (step + 1) % 4 == 0:
+        save(step + 1)
+"""
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str | None]:
+    return {"PYTHONPATH": str(install(PAGE, tmp_path))}
+
+
+def resume(folder: Path, text: str, env: Any, *options: str) -> Answer:
+    (folder / "work").mkdir(exist_ok=True)
+    program = write(folder / "work", text)
+    return twinrun("resume", "--output-format", "json", *options, program, cwd=folder / "work", env=env)
+
+
+def parts(found: dict[str, Any]) -> list[str]:
+    return [hole["part"] for stop in found["stops"] for hole in stop["holes"]]
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM"])
+def test_a_program_that_restores_all_it_needs(tmp_path: Path, env: Any, how: str) -> None:
+    answer = resume(tmp_path, PROGRAM, env, "--signal", how)
+    found = answer.document
+    assert (answer.code, found["verdict"], found["steps"], found["signal"]) == (0, "repeats", 12, how), found
+    assert found["checkpoints"] == [4, 8]
+    assert [(stop["at"], stop["resumed_after"], stop["steps"]) for stop in found["stops"]] == [
+        (4, 4, 8),
+        (8, 8, 4),
+    ]
+    assert not (tmp_path / "work" / "saved.json").exists()  # every run has its own view of the folder
+
+
+def test_steps_that_are_done_again_after_a_stop_between_checkpoints(tmp_path: Path, env: Any) -> None:
+    found = resume(tmp_path, PROGRAM, env, "--at", "6,10").document
+    assert found["verdict"] == "repeats"
+    assert [(stop["at"], stop["resumed_after"]) for stop in found["stops"]] == [(6, 4), (10, 8)]
+
+
+def test_before_the_first_checkpoint_starting_over_is_right(tmp_path: Path, env: Any) -> None:
+    answer = resume(tmp_path, PROGRAM, env, "--at", "2")
+    [stop] = answer.document["stops"]
+    assert (answer.code, stop["outcome"], stop["resumed_after"]) == (0, "equal", 0)
+    assert "nothing had been saved yet" in stop["notes"][0]
+
+
+def test_a_stop_at_random_can_be_repeated(tmp_path: Path, env: Any) -> None:
+    found = resume(tmp_path, PROGRAM, env, "--at", "random").document
+    at = found["stops"][0]["at"]
+    assert found["verdict"] == "repeats" and 1 <= at <= 11
+    assert f"--at {at}" in found["notes"][-1]
+
+
+def test_a_program_that_starts_over(tmp_path: Path, env: Any) -> None:
+    answer = resume(tmp_path, PROGRAM.replace("if file.exists()", "if False"), env, "--at", "6")
+    found = answer.document
+    assert (answer.code, found["stops"][0]["outcome"], parts(found)) == (1, "started-over", ["start"])
+    assert (
+        found["findings"][0]["code"] == "TW701"
+        and "started over from step 1" in found["findings"][0]["message"]
+    )
+
+
+def test_data_that_begins_anew(tmp_path: Path, env: Any) -> None:
+    text = PROGRAM.replace("for step in range(first, 12):", "for place, step in enumerate(range(first, 12)):")
+    text = text.replace("* (step + 1)\n", "* (place + 1)\n")
+    answer = resume(tmp_path, text, env, "--at", "6")
+    found = answer.document
+    assert (answer.code, parts(found)) == (1, ["data-position"])
+    assert (found["stops"][0]["resumed_after"], found["stops"][0]["first_difference"]["step"]) == (4, 5)
+    assert found["findings"][0]["code"] == "TW207"
+    assert "at step 5 it was fed the batch of step 1" in found["findings"][0]["evidence"][0]
+
+
+def test_more_steps_than_were_left(tmp_path: Path, env: Any) -> None:
+    text = PROGRAM.replace("range(first, 12)", "range(first, first + 12)")
+    assert parts(resume(tmp_path, text, env, "--at", "6").document) == ["steps"]
+
+
+def test_a_checkpoint_that_the_kill_damaged(tmp_path: Path, env: Any) -> None:
+    """The program writes in place, and is killed while it does."""
+    slow = """def save(step):
+    if step == 8:
+        half = file.open("w")
+        half.write("{")
+        half.flush()
+        time.sleep(1)
+"""
+    text = PROGRAM.replace("def save(step):\n", slow)
+    answer = resume(tmp_path, text, env, "--at", "save")
+    found = answer.document
+    damaged = next(stop for stop in found["stops"] if stop["at"] == 8)
+    assert (answer.code, damaged["outcome"], parts(found)) == (1, "failed", ["loading"]), found
+    assert "JSONDecodeError" in found["findings"][0]["evidence"][0]
+    assert "cannot be loaded" in found["findings"][0]["message"]
+
+
+def test_a_handler_that_saves_on_SIGTERM(tmp_path: Path, env: Any) -> None:
+    handler = """
+def ask(*_):
+    global asked
+    asked = True
+
+asked = False
+signal.signal(signal.SIGTERM, ask)
+for step in"""
+    text = PROGRAM.replace("\nfor step in", handler)
+    text += "    if asked:\n        save(step + 1)\n        sys.exit(0)\n"
+    found = resume(tmp_path, text, env, "--at", "6", "--signal", "SIGTERM").document
+    [stop] = found["stops"]
+    assert found["verdict"] == "repeats" and stop["resumed_after"] in (6, 7), found
+
+
+def test_a_program_that_does_not_repeat_is_not_judged(tmp_path: Path, env: Any) -> None:
+    answer = resume(tmp_path, PROGRAM.replace("tinynet.seed(1)", ""), env)
+    found = answer.document
+    assert (answer.code, found["verdict"], found["reason_kind"]) == (2, "undecided", "not-repeating")
+    assert "twinrun check" in found["notes"][-1]
+    assert resume(tmp_path, PROGRAM.replace("tinynet.seed(1)", ""), env, "--pin", "--at", "6").code == 0
+
+
+def test_a_program_that_saves_nothing(tmp_path: Path, env: Any) -> None:
+    answer = resume(tmp_path, PROGRAM.replace("        save(step + 1)", "        pass"), env)
+    assert (answer.code, answer.document["reason_kind"]) == (2, "no-checkpoint")
+
+
+def test_a_restart_that_fails_later(tmp_path: Path, env: Any) -> None:
+    text = PROGRAM.replace("    x = ", "    assert not (first and step == 10)\n    x = ")
+    answer = resume(tmp_path, text, env, "--at", "6")
+    [stop] = answer.document["stops"]
+    assert (answer.code, stop["outcome"]) == (1, "failed") and "exit code 1 after 5 steps" in stop["reason"]
+    assert "AssertionError" in stop["output_tail"]
+
+
+def test_a_program_that_fails_by_itself(tmp_path: Path, env: Any) -> None:
+    answer = resume(tmp_path, PROGRAM + "raise SystemExit(3)\n", env)
+    assert (answer.code, answer.document["reason_kind"]) == (2, "crashed")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--at", "soon"], "invalid value for --at: 'soon'"),
+        (["--at", "0"], "invalid value for --at: '0'"),
+        (["--at", "6,x"], "write a step (--at 20)"),
+        (["--signal", "SIGINT"], "SIGINT"),
+        (["--most", "0"], "most must be at least 1"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(tmp_path: Path, options: list[str], says: str) -> None:
+    answer = twinrun("resume", *options, write(tmp_path, PROGRAM))
+    assert answer.code == 2 and says in answer.message, answer.err
+
+
+def test_a_step_that_the_program_does_not_take(tmp_path: Path, env: Any) -> None:
+    answer = resume(tmp_path, PROGRAM, env, "--at", "12")
+    assert answer.code == 2 and "--at 12: the program takes 12 steps" in answer.message
+
+
+def test_on_a_terminal(tmp_path: Path, env: Any) -> None:
+    (tmp_path / "work").mkdir()
+    program = write(tmp_path / "work", PROGRAM.replace("if file.exists()", "if False"))
+    answer = twinrun("resume", "--at", "6", program, cwd=tmp_path / "work", env=env)
+    assert answer.code == 1
+    assert "diverges: stopped after step 6, it started over from step 1" in answer.out
+    assert "error[TW701]: the program started over" in answer.out and "fix:" in answer.out
+
+
+def test_interrupted_it_leaves_a_result(tmp_path: Path, env: Any) -> None:
+    (tmp_path / "work").mkdir()
+    slow = PROGRAM.replace("    x = ", "    time.sleep(0.5)\n    x = ")
+    program = write(tmp_path / "work", slow)
+    words = ("resume", "--output-format", "json", "--dir", tmp_path / "kept", program)
+    process = start(*words, cwd=tmp_path / "work", env=env)
+    while not (tmp_path / "kept" / "B").is_dir():
+        assert process.poll() is None
+        time.sleep(0.05)
+    interrupt(process)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert '"reason_kind": "interrupted"' in out
