@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from support import BY_HAND, Answer, check, outputs, twinrun, write
+from support import BY_HAND, PLAIN, Answer, check, outputs, twinrun, write
+
+pytestmark = pytest.mark.usefixtures("tinynet")
 
 # Starts children in the way that its first argument says; each probes what `value` gives it.
 STARTS = """
@@ -253,20 +255,27 @@ def test_a_line_that_draws_in_a_child_is_the_cause(tmp_path: Path) -> None:
     assert (finding["code"], finding["line"], finding["confirmed"]) == ("TW101", 4, True), finding
 
 
-TRAINS = (
-    BY_HAND
-    + """
+DRAWS = """
 def draws(seed):
     import numpy as np
     dice = np.random.default_rng(seed)
     train(5, batch=lambda step, x: x + float(dice.random()))
 """
+
+
+@pytest.mark.parametrize(
+    ("head", "seed", "verdict", "phase"),
+    [
+        (PLAIN, "1", "repeats", None),
+        (PLAIN, "None", "diverges", "batch"),
+        (BY_HAND, "None", "diverges", "loss"),
+    ],
+    ids=["repeats", "diverges", "diverges in TensorFlow"],
 )
-
-
-@pytest.mark.parametrize(("seed", "verdict"), [("1", "repeats"), ("None", "diverges")])
-def test_a_model_that_is_trained_in_another_process(tmp_path: Path, seed: str, verdict: str) -> None:
-    write(tmp_path, TRAINS, "model.py")
+def test_a_model_that_is_trained_in_another_process(
+    tmp_path: Path, head: str, seed: str, verdict: str, phase: str | None
+) -> None:
+    write(tmp_path, head + DRAWS, "model.py")
     program = f"""
     import multiprocessing, subprocess, sys
     def work(seed):
@@ -283,7 +292,7 @@ def test_a_model_that_is_trained_in_another_process(tmp_path: Path, seed: str, v
     assert document["children"][0]["steps"] == 5
     if verdict == "diverges":
         assert document["first_difference"]["process"].startswith("child 2 (-c import model")
-        assert (document["first_difference"]["step"], document["first_difference"]["phase"]) == (1, "loss")
+        assert (document["first_difference"]["step"], document["first_difference"]["phase"]) == (1, phase)
 
 
 def test_loaders_with_a_framework_of_their_own_are_innocent(tmp_path: Path) -> None:

@@ -7,7 +7,11 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from support import BY_HAND, check, twinrun, write
+import pytest
+
+from support import BY_HAND, PLAIN, check, twinrun, write
+
+pytestmark = pytest.mark.usefixtures("tinynet")
 
 APART = "so the twins were run again, one after the other"
 
@@ -71,7 +75,7 @@ def test_a_twin_that_fails_on_a_port_that_is_taken_is_run_alone_before_a_verdict
         place.listen()
         train(3)
         """
-    with_port = write(tmp_path, "import sys\n" + BY_HAND + dedent(text))
+    with_port = write(tmp_path, "import sys\n" + PLAIN + dedent(text))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -89,9 +93,9 @@ def test_files_of_its_own_in_a_temporary_folder_need_no_second_look(tmp_path: Pa
         import numpy as np
         file = tempfile.mkdtemp() + "/rows.npy"
         np.save(file, np.ones(2))
-        weight.assign_add([[random.random()], [np.load(file)[0]]])
+        model.weight = np.array([random.random(), np.load(file)[0]], "f")
         train(3)
         """
-    found = found_in(tmp_path, write(tmp_path, BY_HAND + dedent(text)))
+    found = found_in(tmp_path, write(tmp_path, PLAIN + dedent(text)))
     assert found["verdict"] == "diverges"
     assert not any(APART in note for note in found["notes"])
