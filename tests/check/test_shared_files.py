@@ -39,15 +39,18 @@ def found_in(folder: Path, program: Path, *options: str) -> dict[str, Any]:
     return check(program, *options, cwd=folder).document
 
 
-def test_a_program_that_goes_on_from_its_last_run_does_not_repeat_and_the_file_is_named(
-    tmp_path: Path,
-) -> None:
-    found = twinrun(
-        "check", "--output-format", "json", write(tmp_path, BY_HAND + GOES_ON), cwd=tmp_path
-    ).document
+def test_a_program_that_goes_on_from_its_last_run_does_not_repeat(tmp_path: Path) -> None:
+    found = found_in(tmp_path, write(tmp_path, BY_HAND + GOES_ON))
     assert found["verdict"] == "diverges", found
     assert any(APART in note for note in found["notes"])
     assert {"a.txt", "b.tfrecord", "c/checkpoint"} <= set(found["environment"]["facts"]["data"])
+
+
+@pytest.mark.slow  # test_experiments has the same with Python's own files
+def test_a_program_that_goes_on_from_its_last_run_is_diagnosed(tmp_path: Path) -> None:
+    found = twinrun(
+        "check", "--output-format", "json", write(tmp_path, BY_HAND + GOES_ON), cwd=tmp_path
+    ).document
     [finding] = found["findings"]
     assert (finding["code"], finding["file"], finding["confirmed"]) == ("TW304", "train.py", True)
 

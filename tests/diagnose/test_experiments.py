@@ -85,6 +85,6 @@ def test_neither_a_check_nor_its_experiments_touch_the_users_files(tmp_path: Pat
     program = write(tmp_path, PLAIN + COUNTS)
     found = twinrun("check", "--output-format", "json", program.name, cwd=tmp_path).document
     [finding] = found["findings"]
-    assert (finding["code"], finding["confirmed"]) == ("TW304", True), found
+    assert (finding["code"], finding["file"], finding["confirmed"]) == ("TW304", "train.py", True), found
     assert found["experiments"]
     assert [entry.name for entry in tmp_path.iterdir()] == ["train.py"]
