@@ -125,7 +125,9 @@ def twinrun(
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def python(*words: str | Path, stdin: str = "", cwd: Path | None = None, **env: str | None) -> Answer:
+def python(
+    *words: str | Path, stdin: str = "", cwd: Path | None = None, timeout: float = 180, **env: str | None
+) -> Answer:
     """The same interpreter, with Twinrun nowhere near."""
     done = subprocess.run(
         [sys.executable, *map(str, words)],
@@ -134,7 +136,7 @@ def python(*words: str | Path, stdin: str = "", cwd: Path | None = None, **env: 
         text=True,
         cwd=cwd,
         env=environment(**env),
-        timeout=180,
+        timeout=timeout,
         check=False,
     )
     return Answer(done.returncode, done.stdout, done.stderr)

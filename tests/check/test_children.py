@@ -12,11 +12,11 @@ from support import BY_HAND, PLAIN, Answer, check, outputs, twinrun, write
 
 pytestmark = pytest.mark.usefixtures("tinynet")
 
-# Starts children in the way that its first argument says; each probes what `value` gives it.
+# Starts children in the ways that its first argument says; each probes what `value` gives it.
 STARTS = """
 import concurrent.futures, multiprocessing, os, subprocess, sys, threading, time
 import twinrun
-HOW, KIND, MARKER = sys.argv[1:4]
+(HOW, *MORE), KIND, MARKER = sys.argv[1].split(","), *sys.argv[2:4]
 def value(number):
     if KIND == "equal":
         return number
@@ -102,7 +102,8 @@ if __name__ == "__main__":
     if HOW == "child":
         work(int(sys.argv[4]))
     else:
-        start()
+        for HOW in (HOW, *MORE):
+            start()
 """
 
 WAYS = [
@@ -125,11 +126,13 @@ def run(folder: Path, how: str, kind: str, *options: str) -> Answer:
     return check(write(place, STARTS), *options, arguments=[how, kind, folder / "marker"])
 
 
-@pytest.mark.parametrize("how", [*WAYS, "threads", "daemon", "left behind"])
-def test_children_that_repeat(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "count"), [(",".join(WAYS), 16), ("threads", 3), ("daemon", 1), ("left behind", 1)]
+)
+def test_children_that_repeat(tmp_path: Path, how: str, count: int) -> None:
     document = run(tmp_path, how, "equal").document
     assert document["verdict"] == "repeats", document
-    assert document["children"] and {child["verdict"] for child in document["children"]} == {"repeats"}
+    assert [child["verdict"] for child in document["children"]] == ["repeats"] * count
 
 
 @pytest.mark.parametrize("how", [*WAYS, "threads"])
