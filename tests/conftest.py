@@ -1,13 +1,14 @@
-"""Recordings of these tests go to a folder of their own."""
+"""Recordings of these tests go to a folder of their own, and programs may have a framework that starts at once."""
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from pages import blocks, install
 
 # How long an example takes says something about the machine and nothing about the code.
 settings.register_profile("twinrun", deadline=None)
@@ -42,10 +43,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    before = os.environ.get("TWINRUN_HOME")
-    os.environ["TWINRUN_HOME"] = str(tmp_path_factory.mktemp("twinrun"))
-    yield
-    if before is None:
-        del os.environ["TWINRUN_HOME"]
-    else:
-        os.environ["TWINRUN_HOME"] = before
+    with pytest.MonkeyPatch.context() as variables:
+        variables.setenv("TWINRUN_HOME", str(tmp_path_factory.mktemp("twinrun")))
+        variables.delenv("PYTHONPATH", raising=False)
+        yield
+
+
+@pytest.fixture(scope="module")
+def tinynet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The framework of docs/how-to/add-a-framework.md, installed for every program of these tests."""
+    page = blocks("add-a-framework.md")
+    del page["train.py"]
+    with pytest.MonkeyPatch.context() as variables:
+        variables.setenv("PYTHONPATH", str(install(page, tmp_path_factory.mktemp("tinynet"))))
+        yield

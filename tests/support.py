@@ -48,6 +48,20 @@ def train(steps, each=lambda step: None, batch=lambda step, x: x):
 weight = tf.Variable([[0.5], [0.25]], name="weight")
 """
 
+# The same with the framework of docs/how-to/add-a-framework.md, which takes no time to start: for what is the same
+# whichever framework trains. Tests that use it ask for the fixture `tinynet`.
+PLAIN = """
+import numpy as np
+import tinynet
+tinynet.seed(1)
+def train(steps, each=lambda step: None, batch=lambda step, x: x):
+    for step in range(1, steps + 1):
+        model.train_step(batch(step, np.arange(8, dtype="f").reshape(4, 2) / step), np.ones(4, "f"))
+        each(step)
+model = tinynet.Line(2)
+model.weight = np.array([0.5, 0.25], "f")
+"""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -73,11 +87,11 @@ class Answer:
 
 
 def environment(**changes: str | None) -> dict[str, str]:
-    """Ours, without anything that would steer Twinrun or the framework from outside."""
+    """Ours, without anything that would steer Twinrun or the framework from outside; the path is what conftest.py makes it."""
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("TWINRUN_", "TF_", "PYTHON"))
+        if name == "PYTHONPATH" or not name.startswith(("TWINRUN_", "TF_", "PYTHON"))
     }
     kept |= {
         "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -111,7 +125,9 @@ def twinrun(
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def python(*words: str | Path, stdin: str = "", cwd: Path | None = None, **env: str | None) -> Answer:
+def python(
+    *words: str | Path, stdin: str = "", cwd: Path | None = None, timeout: float = 180, **env: str | None
+) -> Answer:
     """The same interpreter, with Twinrun nowhere near."""
     done = subprocess.run(
         [sys.executable, *map(str, words)],
@@ -120,7 +136,7 @@ def python(*words: str | Path, stdin: str = "", cwd: Path | None = None, **env: 
         text=True,
         cwd=cwd,
         env=environment(**env),
-        timeout=180,
+        timeout=timeout,
         check=False,
     )
     return Answer(done.returncode, done.stdout, done.stderr)

@@ -1,4 +1,4 @@
-"""`twinrun baseline` from end to end: real TensorFlow in real processes, on machines that are played."""
+"""`twinrun baseline` from end to end, in real processes; with TensorFlow on machines that are played."""
 
 from __future__ import annotations
 
@@ -10,9 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from baseline_runs import PROGRAM
+from baseline_runs import PROGRAM as IN_TENSORFLOW
 
+from support import PLAIN
 from twinrun.cli.options import BaselineVerb, arranged
+
+pytestmark = pytest.mark.usefixtures("tinynet")
+
+PROGRAM = (
+    PLAIN
+    + """
+import sys
+scale = np.float32(sys.argv[1] if len(sys.argv) > 1 else 1.0)
+train(4, batch=lambda step, x: x * scale)
+"""
+)
 
 
 def twinrun(folder: Path, *words: str, **variables: str) -> tuple[int, dict[str, Any], str]:
@@ -55,9 +67,17 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("project"), PROGRAM)
+
+
+@pytest.fixture(scope="module")
+def in_tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("project"), IN_TENSORFLOW)
+
+
+def recorded(folder: Path, program: str) -> Path:
     """A repository with a program and its baseline."""
-    folder = tmp_path_factory.mktemp("project")
-    (folder / "train.py").write_text(PROGRAM)
+    (folder / "train.py").write_text(program)
     git(folder, "init", "-q")
     git(folder, "add", "train.py")
     git(folder, "commit", "-qm", "The program")
@@ -74,8 +94,8 @@ def only_file(project: Path, part: str = "") -> Path:
     return found
 
 
-def test_the_recorded_file_is_small_text_under_the_environment_s_key(project: Path) -> None:
-    file = only_file(project, "-2t-")
+def test_the_recorded_file_is_small_text_under_the_environment_s_key(in_tensorflow: Path) -> None:
+    file = only_file(in_tensorflow, "-2t-")
     assert file.stat().st_size < 12_000
     assert "-cpu-" in file.name and "-2t-det-" in file.name
     assert "epoch/loss" in json.loads(file.read_text())["metrics"]
@@ -84,10 +104,10 @@ def test_the_recorded_file_is_small_text_under_the_environment_s_key(project: Pa
 def test_another_hyper_parameter_diverges_with_step_tensor_file_and_commit_and_accept_repeats(
     project: Path,
 ) -> None:
-    file = only_file(project, "-2t-")
+    file = only_file(project)
     before = file.read_text()
-    (project / "train.py").write_text(PROGRAM.replace("batch_size=16", "batch_size=8"))
-    git(project, "commit", "-qam", "Halve the batch size")
+    (project / "train.py").write_text(PROGRAM.replace("else 1.0", "else 0.5"))
+    git(project, "commit", "-qam", "Halve the scale")
     try:
         code, document, _ = twinrun(project, "check", "train.py", "--name", "mnist")
         assert (code, document["verdict"]) == (1, "diverges")
@@ -95,12 +115,10 @@ def test_another_hyper_parameter_diverges_with_step_tensor_file_and_commit_and_a
         assert (first["step"], first["phase"], first["tensor"]) == (1, "batch", "x")
         assert document["findings"][0]["code"] == "TW506"
         assert document["findings"][0]["file"] == "train.py"
-        assert [line.partition(" ")[2] for line in document["baseline"]["commits"]] == [
-            "Halve the batch size"
-        ]
+        assert [line.partition(" ")[2] for line in document["baseline"]["commits"]] == ["Halve the scale"]
         assert any("the program repeats, its result has changed" in note for note in document["notes"])
 
-        reason = "a smaller batch trains better"
+        reason = "smaller inputs train better"
         code, document, _ = twinrun(
             project, "accept", "--runs", "1", "train.py", "--name", "mnist", "--reason", reason
         )
@@ -110,12 +128,15 @@ def test_another_hyper_parameter_diverges_with_step_tensor_file_and_commit_and_a
         assert document["baseline"]["history"][0]["reason"] == reason
     finally:
         (project / "train.py").write_text(PROGRAM)
-        git(project, "commit", "-qam", "Back to the old batch size")
+        git(project, "commit", "-qam", "Back to the old scale")
         file.write_text(before)
 
 
-def test_another_machine_is_undecided_names_the_difference_and_keeps_its_own_baseline(project: Path) -> None:
+def test_another_machine_is_undecided_names_the_difference_and_keeps_its_own_baseline(
+    in_tensorflow: Path,
+) -> None:
     """Played with a weaker instruction set and with another thread count."""
+    project = in_tensorflow
     code, document, _ = twinrun(project, "check", "train.py", "--name", "mnist", TF_NUM_INTRAOP_THREADS="1")
     assert (code, document["verdict"]) == (2, "undecided")
     assert [finding["code"] for finding in document["findings"]] == ["TW505"]
@@ -154,7 +175,7 @@ def test_another_machine_is_undecided_names_the_difference_and_keeps_its_own_bas
 
 
 def test_a_program_that_does_not_repeat_is_not_recorded(project: Path) -> None:
-    (project / "loose.py").write_text(PROGRAM.replace("keras.utils.set_random_seed", "tf.random.set_seed"))
+    (project / "loose.py").write_text(PROGRAM.replace("else 1.0", "else np.random.rand()"))
     code, document, error = twinrun(project, "record", "loose.py", "--name", "loose")
     assert (code, document["verdict"]) == (1, "diverges")
     assert "nothing was recorded" in error
@@ -174,11 +195,11 @@ def test_a_numeric_contract_takes_small_changes_and_a_band_takes_larger_ones(pro
         == 0
     )
 
-    code, document, _ = twinrun(project, "check", "--no-rerun", "--name", "near", "train.py", "0.010001")
+    code, document, _ = twinrun(project, "check", "--no-rerun", "--name", "near", "train.py", "1.00001")
     assert (code, document["verdict"], document["contract"]) == (0, "repeats", contract)
-    assert document["first_bit_difference"]["tensor"] == "adam/learning_rate"
+    assert document["first_bit_difference"]["tensor"] == "x"
 
-    code, document, _ = twinrun(project, "check", "--no-rerun", "--name", "near", "train.py", "0.012")
+    code, document, _ = twinrun(project, "check", "--no-rerun", "--name", "near", "train.py", "1.01")
     assert (code, document["verdict"]) == (1, "diverges")
     assert any("arguments" in finding["message"] for finding in document["findings"])
     code, document, _ = twinrun(project, "check", "--recording", document["recordings"][0], "--name", "band")

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from support import BY_HAND, Answer, check, outputs, twinrun, write
+from support import BY_HAND, PLAIN, Answer, check, outputs, twinrun, write
 
-# Starts children in the way that its first argument says; each probes what `value` gives it.
+pytestmark = pytest.mark.usefixtures("tinynet")
+
+# Starts children in the ways that its first argument says; each probes what `value` gives it.
 STARTS = """
 import concurrent.futures, multiprocessing, os, subprocess, sys, threading, time
 import twinrun
-HOW, KIND, MARKER = sys.argv[1:4]
+(HOW, *MORE), KIND, MARKER = sys.argv[1].split(","), *sys.argv[2:4]
 def value(number):
     if KIND == "equal":
         return number
@@ -100,7 +102,8 @@ if __name__ == "__main__":
     if HOW == "child":
         work(int(sys.argv[4]))
     else:
-        start()
+        for HOW in (HOW, *MORE):
+            start()
 """
 
 WAYS = [
@@ -123,11 +126,13 @@ def run(folder: Path, how: str, kind: str, *options: str) -> Answer:
     return check(write(place, STARTS), *options, arguments=[how, kind, folder / "marker"])
 
 
-@pytest.mark.parametrize("how", [*WAYS, "threads", "daemon", "left behind"])
-def test_children_that_repeat(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "count"), [(",".join(WAYS), 16), ("threads", 3), ("daemon", 1), ("left behind", 1)]
+)
+def test_children_that_repeat(tmp_path: Path, how: str, count: int) -> None:
     document = run(tmp_path, how, "equal").document
     assert document["verdict"] == "repeats", document
-    assert document["children"] and {child["verdict"] for child in document["children"]} == {"repeats"}
+    assert [child["verdict"] for child in document["children"]] == ["repeats"] * count
 
 
 @pytest.mark.parametrize("how", [*WAYS, "threads"])
@@ -253,20 +258,27 @@ def test_a_line_that_draws_in_a_child_is_the_cause(tmp_path: Path) -> None:
     assert (finding["code"], finding["line"], finding["confirmed"]) == ("TW101", 4, True), finding
 
 
-TRAINS = (
-    BY_HAND
-    + """
+DRAWS = """
 def draws(seed):
     import numpy as np
     dice = np.random.default_rng(seed)
     train(5, batch=lambda step, x: x + float(dice.random()))
 """
+
+
+@pytest.mark.parametrize(
+    ("head", "seed", "verdict", "phase"),
+    [
+        (PLAIN, "1", "repeats", None),
+        (PLAIN, "None", "diverges", "batch"),
+        (BY_HAND, "None", "diverges", "loss"),
+    ],
+    ids=["repeats", "diverges", "diverges in TensorFlow"],
 )
-
-
-@pytest.mark.parametrize(("seed", "verdict"), [("1", "repeats"), ("None", "diverges")])
-def test_a_model_that_is_trained_in_another_process(tmp_path: Path, seed: str, verdict: str) -> None:
-    write(tmp_path, TRAINS, "model.py")
+def test_a_model_that_is_trained_in_another_process(
+    tmp_path: Path, head: str, seed: str, verdict: str, phase: str | None
+) -> None:
+    write(tmp_path, head + DRAWS, "model.py")
     program = f"""
     import multiprocessing, subprocess, sys
     def work(seed):
@@ -283,7 +295,7 @@ def test_a_model_that_is_trained_in_another_process(tmp_path: Path, seed: str, v
     assert document["children"][0]["steps"] == 5
     if verdict == "diverges":
         assert document["first_difference"]["process"].startswith("child 2 (-c import model")
-        assert (document["first_difference"]["step"], document["first_difference"]["phase"]) == (1, "loss")
+        assert (document["first_difference"]["step"], document["first_difference"]["phase"]) == (1, phase)
 
 
 def test_loaders_with_a_framework_of_their_own_are_innocent(tmp_path: Path) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-from support import BY_HAND, check, outputs, twinrun, write
+import pytest
+
+from support import PLAIN, check, outputs, twinrun, write
+
+pytestmark = pytest.mark.usefixtures("tinynet")
 
 SEEDED = f"""
 import time
-{BY_HAND}
+{PLAIN}
 now = int(time.time())
-weight.assign_add([[now % 97], [0]])
+model.weight = model.weight + np.float32(now % 97)
 train(2)
 """
 
@@ -41,7 +45,7 @@ def test_a_time_that_is_only_shown_does_no_harm_and_is_said_to_have_been_moved(t
         train(3)
         print(datetime.now().isoformat(), time.time() - began < 1000)
         """
-    found = check(write(tmp_path, BY_HAND + dedent(text))).document
+    found = check(write(tmp_path, PLAIN + dedent(text))).document
     assert (found["verdict"], found["steps_compared"]) == ("repeats", 3)
     assert any("the clock of one twin a year ahead" in note for note in found["notes"])
 

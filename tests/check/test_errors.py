@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from support import BY_HAND, COMMAND, FIRST, Answer, check, environment, python, twinrun, write
+from support import BY_HAND, COMMAND, FIRST, PLAIN, Answer, check, environment, python, twinrun, write
 from twinrun.cli import VERBS
 from twinrun.recording.frame import Frame, Layout, pack
 from twinrun.recording.manifest import FILE, Manifest
 from twinrun.recording.store import Writer
+
+pytestmark = pytest.mark.usefixtures("tinynet")
 
 PROBE = "import twinrun\ntwinrun.probe('x', [1, 2])\n"
 
@@ -92,7 +94,7 @@ def test_the_last_lines_of_output_are_shown_to_a_reader_too(tmp_path: Path) -> N
 
 RAISES = (
     FIRST
-    + BY_HAND
+    + PLAIN
     + """
 def each(step):
     if step == 5 and (sys.argv[1] == "both" or first()):
@@ -187,12 +189,19 @@ def test_what_click_would_end_with_1(error: str, code: int, says: str) -> None:
 
 # twins that stop at different steps
 
-STOPS = FIRST + BY_HAND + "train(6 if first() else 4)\n"
+STOPS = FIRST + PLAIN + "train(6 if first() else 4)\n"
+IN_TENSORFLOW = STOPS.replace(PLAIN, BY_HAND)
 
 
-@pytest.mark.parametrize("options", [(), ("--sequential",), ("--runs", "3")])
-def test_twins_that_stop_at_different_steps_diverge(tmp_path: Path, options: tuple[str, ...]) -> None:
-    answer = check(write(tmp_path, STOPS), *options, arguments=[tmp_path / "marker"])
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [(IN_TENSORFLOW, ()), (STOPS, ()), (STOPS, ("--sequential",)), (STOPS, ("--runs", "3"))],
+    ids=["in TensorFlow", "side by side", "in turn", "three"],
+)
+def test_twins_that_stop_at_different_steps_diverge(
+    tmp_path: Path, program: str, options: tuple[str, ...]
+) -> None:
+    answer = check(write(tmp_path, program), *options, arguments=[tmp_path / "marker"])
     found = answer.document
     assert (answer.code, found["verdict"], found["steps_compared"]) == (1, "diverges", 4)
     assert found["reason_kind"] == "uneven"
@@ -306,7 +315,7 @@ def limited(size: int, *words: str | Path) -> Answer:
 
 
 def test_a_disk_that_fills_up_while_the_program_trains(tmp_path: Path) -> None:
-    program = write(tmp_path, BY_HAND + "train(200)")
+    program = write(tmp_path, PLAIN + "train(200)")
     answer = limited(150_000, "check", "--no-diagnose", "--output-format", "json", program)
     reason = undecided(answer, "cannot-write")
     assert reason.startswith("cannot write /") and "steps.sqlite: " in reason

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from support import BY_HAND, FIRST, check, twinrun, write
+from support import BY_HAND, FIRST, PLAIN, check, twinrun, write
+
+pytestmark = pytest.mark.usefixtures("tinynet")
 
 FLIP = """
 import numpy as np
@@ -183,13 +185,14 @@ train(6, each)
 
 ZERO = (
     FIRST
-    + BY_HAND
+    + PLAIN
     + """
-zero = tf.Variable([0.0, 1.0], name="zero")
+zero = tinynet.Line(2)
+zero.weight = np.array([0, 1], "f")
 odd = first()
 def each(step):
     if odd and step == 2:
-        zero.assign([VALUE, 1.0])
+        zero.weight = np.array([VALUE, 1], "f")
 train(4, each)
 """
 )
@@ -200,7 +203,7 @@ def test_a_negative_zero_is_said_in_words(tmp_path: Path) -> None:
     answer = twinrun("check", "--no-diagnose", program, tmp_path / "marker")
     assert answer.code == 1
     assert answer.out.startswith(
-        "diverges at step 2, phase weights: zero differs, everything before was equal\n"
+        "diverges at step 2, phase weights: model 1 differs, everything before was equal\n"
     )
     assert "1 of 2 elements differ, by at most 0 ULP" in answer.out and "0.0 against -0.0" in answer.out
     assert answer.err == ""
@@ -208,15 +211,16 @@ def test_a_negative_zero_is_said_in_words(tmp_path: Path) -> None:
 
 NAN = (
     FIRST
-    + BY_HAND
+    + PLAIN
     + FLIP
     + """
 nan = np.array([np.nan], "float32")
-spot = tf.Variable(nan, name="spot")
+spot = tinynet.Line(1)
+spot.weight = nan
 odd = first()
 def each(step):
     if step == 2:
-        spot.assign(flipped(nan, 0) if odd else nan)
+        spot.weight = flipped(nan, 0) if odd else nan
 train(4, each)
 """
 )
@@ -224,7 +228,7 @@ train(4, each)
 
 def test_the_payload_of_a_nan_is_bits_like_any_other(tmp_path: Path) -> None:
     seen = found(write(tmp_path, NAN), tmp_path / "marker")
-    assert (seen["step"], seen["phase"], seen["tensor"]) == (2, "weights", "spot")
+    assert (seen["step"], seen["phase"], seen["tensor"]) == (2, "weights", "model 1")
     assert seen["max_ulp"] is None and seen["max_abs"] is None and "payload" in seen["note"]
 
 

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import twinrun as library
-from support import BY_HAND, FIRST, check, outputs, python, twinrun, write
+from support import BY_HAND, FIRST, PLAIN, check, outputs, python, twinrun, write
 from twinrun.errors import TwinrunError, UsageError
+
+pytestmark = pytest.mark.usefixtures("tinynet")
 
 PROBE = "import twinrun\nassert twinrun.probe('x', [1, 2]) == [1, 2]\n"
 
@@ -200,9 +202,7 @@ def looping(x):
         optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
 
 mode = sys.argv[1]
-if mode == "eager":
-    assert twinrun.probe("mine", noise) is noise
-elif mode == "structure":
+if mode == "structure":
     twinrun.probe("mine", {"a": [tf.constant(1), noise]})
 elif mode == "function":
     assert inside(noise, "mine").shape == (2,)
@@ -216,25 +216,37 @@ elif mode == "looping":
     optimizer = keras.optimizers.SGD(0.0)
     optimizer.build([weight])
     looping(noise[1])
+"""
+)
+PLAIN_PROBES = (
+    FIRST
+    + PLAIN
+    + """
+import twinrun
+noise = np.array([1.0, 2.0]) if first() else np.array([1.0, 3.0])
+mode = sys.argv[1]
+if mode == "at once":
+    assert twinrun.probe("mine", noise) is noise
 elif mode == "between":
-    train(4, lambda step: twinrun.probe("mine", noise if step == 2 else tf.constant([0.0])))
+    train(4, lambda step: twinrun.probe("mine", noise if step == 2 else np.zeros(1)))
 """
 )
 
 
 @pytest.mark.parametrize(
-    ("mode", "step", "tensor"),
+    ("program", "mode", "step", "tensor"),
     [
-        ("eager", 0, "mine"),
-        ("structure", 0, "mine/a/1"),
-        ("function", 0, "mine"),
-        ("training", 3, "inner"),
-        ("looping", 2, "in loop"),  # the first time round it is multiplied by zero
-        ("between", 3, "mine"),
+        (PLAIN_PROBES, "at once", 0, "mine"),
+        (PLAIN_PROBES, "between", 3, "mine"),
+        (PROBES, "structure", 0, "mine/a/1"),
+        (PROBES, "function", 0, "mine"),
+        (PROBES, "training", 3, "inner"),
+        (PROBES, "looping", 2, "in loop"),  # the first time round it is multiplied by zero
     ],
+    ids=["at once", "between", "structure", "function", "training", "looping"],
 )
-def test_a_probe_is_seen_at_its_step(tmp_path: Path, mode: str, step: int, tensor: str) -> None:
-    answer = check(write(tmp_path, PROBES), arguments=[mode, tmp_path / "marker"])
+def test_a_probe_is_seen_at_its_step(tmp_path: Path, program: str, mode: str, step: int, tensor: str) -> None:
+    answer = check(write(tmp_path, program), arguments=[mode, tmp_path / "marker"])
     first: dict[str, Any] | None = answer.document["first_difference"]
     assert first is not None, answer.document["reason"]
     assert (first["phase"], first["tensor"]) == ("probe", tensor)

@@ -7,7 +7,11 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from support import BY_HAND, check, twinrun, write
+import pytest
+
+from support import BY_HAND, PLAIN, check, twinrun, write
+
+pytestmark = pytest.mark.usefixtures("tinynet")
 
 APART = "so the twins were run again, one after the other"
 
@@ -35,15 +39,18 @@ def found_in(folder: Path, program: Path, *options: str) -> dict[str, Any]:
     return check(program, *options, cwd=folder).document
 
 
-def test_a_program_that_goes_on_from_its_last_run_does_not_repeat_and_the_file_is_named(
-    tmp_path: Path,
-) -> None:
-    found = twinrun(
-        "check", "--output-format", "json", write(tmp_path, BY_HAND + GOES_ON), cwd=tmp_path
-    ).document
+def test_a_program_that_goes_on_from_its_last_run_does_not_repeat(tmp_path: Path) -> None:
+    found = found_in(tmp_path, write(tmp_path, BY_HAND + GOES_ON))
     assert found["verdict"] == "diverges", found
     assert any(APART in note for note in found["notes"])
     assert {"a.txt", "b.tfrecord", "c/checkpoint"} <= set(found["environment"]["facts"]["data"])
+
+
+@pytest.mark.slow  # test_experiments has the same with Python's own files
+def test_a_program_that_goes_on_from_its_last_run_is_diagnosed(tmp_path: Path) -> None:
+    found = twinrun(
+        "check", "--output-format", "json", write(tmp_path, BY_HAND + GOES_ON), cwd=tmp_path
+    ).document
     [finding] = found["findings"]
     assert (finding["code"], finding["file"], finding["confirmed"]) == ("TW304", "train.py", True)
 
@@ -71,7 +78,7 @@ def test_a_twin_that_fails_on_a_port_that_is_taken_is_run_alone_before_a_verdict
         place.listen()
         train(3)
         """
-    with_port = write(tmp_path, "import sys\n" + BY_HAND + dedent(text))
+    with_port = write(tmp_path, "import sys\n" + PLAIN + dedent(text))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -89,9 +96,9 @@ def test_files_of_its_own_in_a_temporary_folder_need_no_second_look(tmp_path: Pa
         import numpy as np
         file = tempfile.mkdtemp() + "/rows.npy"
         np.save(file, np.ones(2))
-        weight.assign_add([[random.random()], [np.load(file)[0]]])
+        model.weight = np.array([random.random(), np.load(file)[0]], "f")
         train(3)
         """
-    found = found_in(tmp_path, write(tmp_path, BY_HAND + dedent(text)))
+    found = found_in(tmp_path, write(tmp_path, PLAIN + dedent(text)))
     assert found["verdict"] == "diverges"
     assert not any(APART in note for note in found["notes"])

@@ -52,6 +52,7 @@ def litter():
     while not over.is_set():
         gc.collect()
 if mine:
+    gc.collect(); gc.freeze()
     threading.Thread(target=litter, daemon=True).start()
 else:
     gc.disable()

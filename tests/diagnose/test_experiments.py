@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import pytest
 from click import Context
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support import BY_HAND, twinrun, write
+from support import PLAIN, twinrun, write
 from twinrun.cli.check import check as check_verb
 from twinrun.comparison.contract import parse_contract
 from twinrun.diagnose.experiments import command
@@ -19,6 +20,8 @@ from twinrun.protocol.intervention import Freeze, Intervention, Pin, Stress, Var
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.registry import sources, variations
 from twinrun.settings import check_options
+
+pytestmark = pytest.mark.usefixtures("tinynet")
 
 NUMBERS = st.integers(0, 2**32)
 FREEZES = st.builds(
@@ -73,15 +76,15 @@ runs = int(state.read_text()) if state.exists() else 0
 state.write_text(str(runs + 1))
 with open("runs.log", "a") as log:
     log.write("x")
-weight.assign(weight + float(runs))
+model.weight = model.weight + np.float32(runs)
 train(3)
 """
 
 
 def test_neither_a_check_nor_its_experiments_touch_the_users_files(tmp_path: Path) -> None:
-    program = write(tmp_path, BY_HAND + COUNTS)
+    program = write(tmp_path, PLAIN + COUNTS)
     found = twinrun("check", "--output-format", "json", program.name, cwd=tmp_path).document
     [finding] = found["findings"]
-    assert (finding["code"], finding["confirmed"]) == ("TW304", True), found
+    assert (finding["code"], finding["file"], finding["confirmed"]) == ("TW304", "train.py", True), found
     assert found["experiments"]
     assert [entry.name for entry in tmp_path.iterdir()] == ["train.py"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from pages import blocks, install
 from support import twinrun, write
 from twinrun.diagnose.experiments import Laboratory
 from twinrun.launch.options import CheckOptions, Screen
@@ -19,7 +18,8 @@ from twinrun.protocol.evidence import NoCode
 from twinrun.protocol.intervention import Freeze
 from twinrun.protocol.suspect import Suspect
 
-PAGE = blocks("add-a-framework.md")
+pytestmark = pytest.mark.usefixtures("tinynet")
+
 PROGRAM = """
 import os, random, time
 import numpy as np
@@ -40,9 +40,12 @@ for step in range(5):
 CODES = {"TW301", "TN101", "TW102", "TW101", "TW103"}
 
 
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str | None]:
-    return {"PYTHONPATH": str(install(PAGE, tmp_path))}
+@pytest.fixture(scope="module")
+def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The folder of the program, and its whole diagnosis."""
+    folder = tmp_path_factory.mktemp("diagnosed")
+    write(folder, PROGRAM)
+    return folder, twinrun("check", "--output-format", "json", "train.py", cwd=folder).document
 
 
 def places(found: dict[str, Any], *, confirmed: bool = True) -> dict[str, int]:
@@ -56,7 +59,7 @@ def guilty(program: str) -> dict[str, int]:
     return {code: number for code, number in marked.items() if code in CODES}
 
 
-def test_a_variation_matters_beside_causes_that_need_none(tmp_path: Path, env: Any) -> None:
+def test_a_variation_matters_beside_causes_that_need_none(tmp_path: Path) -> None:
     for name in "abcd":
         (tmp_path / "shards").mkdir(exist_ok=True)
         (tmp_path / "shards" / f"{name}.txt").write_text(name)
@@ -71,14 +74,13 @@ for step in range(4):
 """
     write(tmp_path, program)
     words = ["--vary", "fileorder,hashseed", "--output-format", "json", "train.py"]
-    found = twinrun("check", *words, cwd=tmp_path, env=env).document
+    found = twinrun("check", *words, cwd=tmp_path).document
     assert places(found) == {"TW302": 5, "TN101": 6, "TW102": 8}
     assert len(found["findings"]) == 3
 
 
-def test_every_cause_is_named_once_and_nothing_else(tmp_path: Path, env: Any) -> None:
-    write(tmp_path, PROGRAM)
-    found = twinrun("check", "--output-format", "json", "train.py", cwd=tmp_path, env=env).document
+def test_every_cause_is_named_once_and_nothing_else(diagnosed: tuple[Path, dict[str, Any]]) -> None:
+    _, found = diagnosed
     assert places(found) == guilty(PROGRAM), found
     assert not places(found, confirmed=False)
     assert len(found["experiments"]) <= 12
@@ -87,10 +89,10 @@ def test_every_cause_is_named_once_and_nothing_else(tmp_path: Path, env: Any) ->
     assert any("np.random.normal is drawn at train.py:10" in line for line in numpy["evidence"])
 
 
-def test_a_diagnosis_out_of_time_says_what_is_likely_and_goes_on_from_there(tmp_path: Path, env: Any) -> None:
+def test_a_diagnosis_out_of_time_says_what_is_likely_and_goes_on_from_there(tmp_path: Path) -> None:
     write(tmp_path, PROGRAM)
     save = ("--output-format", "json", "--output-file", "result.json")
-    twinrun("check", "--budget", "0.001s", *save, "train.py", cwd=tmp_path, env=env)
+    twinrun("check", "--budget", "0.001s", *save, "train.py", cwd=tmp_path)
     short = json.loads((tmp_path / "result.json").read_text())
     assert short["experiments"] == [] and not places(short)
     likely = places(short, confirmed=False)
@@ -99,36 +101,27 @@ def test_a_diagnosis_out_of_time_says_what_is_likely_and_goes_on_from_there(tmp_
     assert first["evidence"][-1] == "to go on: twinrun check --resume-diagnosis result.json"
 
     resumed = ("check", "--resume-diagnosis", "result.json", *save)
-    assert twinrun(*resumed, cwd=tmp_path, env=env).code == 1
+    assert twinrun(*resumed, cwd=tmp_path).code == 1
     whole = json.loads((tmp_path / "result.json").read_text())
     assert places(whole) == guilty(PROGRAM) and whole["diagnosis"]["complete"], whole
 
-    again = twinrun(*resumed[:-2], cwd=tmp_path, env=env).document
+    again = twinrun(*resumed[:-2], cwd=tmp_path).document
     assert (again["findings"], again["experiments"]) == (whole["findings"], whole["experiments"])
     assert "nothing is left to try" in again["notes"]
 
 
-def test_what_was_tried_is_not_tried_again(tmp_path: Path, env: Any) -> None:
+def test_what_was_tried_is_not_tried_again(diagnosed: tuple[Path, dict[str, Any]]) -> None:
     """A diagnosis that stopped half-way: the same without its last experiments and the findings they led to."""
-    write(tmp_path, PROGRAM)
-    found = twinrun("check", "--output-format", "json", "train.py", cwd=tmp_path, env=env).document
+    folder, found = diagnosed
     done = found["experiments"][:4]
     halfway = found | {
         "experiments": done,
         "findings": [],
         "diagnosis": found["diagnosis"] | {"complete": False},
     }
-    (tmp_path / "half.json").write_text(json.dumps(halfway))
-    resumed = twinrun(
-        "check",
-        "--resume-diagnosis",
-        "half.json",
-        "--output-format",
-        "json",
-        "train.py",
-        cwd=tmp_path,
-        env=env,
-    ).document
+    (folder / "half.json").write_text(json.dumps(halfway))
+    words = ("--resume-diagnosis", "half.json", "--output-format", "json", "train.py")
+    resumed = twinrun("check", *words, cwd=folder).document
     assert places(resumed) == guilty(PROGRAM)
     assert resumed["experiments"][:4] == done
     frozen = [tuple(experiment["interventions"]) for experiment in resumed["experiments"]]
@@ -137,16 +130,16 @@ def test_what_was_tried_is_not_tried_again(tmp_path: Path, env: Any) -> None:
     assert Counter(frozen) == Counter(often)
 
 
-def test_secret_arguments_must_be_given_again(tmp_path: Path, env: Any) -> None:
+def test_secret_arguments_must_be_given_again(tmp_path: Path) -> None:
     write(tmp_path, PROGRAM)
     save = ("--output-format", "json", "--output-file", "result.json")
-    twinrun("check", "--budget", "0.001s", *save, "train.py", "--token", "abc", cwd=tmp_path, env=env)
-    answer = twinrun("check", "--resume-diagnosis", "result.json", cwd=tmp_path, env=env)
+    twinrun("check", "--budget", "0.001s", *save, "train.py", "--token", "abc", cwd=tmp_path)
+    answer = twinrun("check", "--resume-diagnosis", "result.json", cwd=tmp_path)
     assert answer.code == 2 and "an argument of the program may be secret" in answer.message
 
 
 def test_experiments_run_side_by_side_and_do_not_disturb_one_another(
-    tmp_path: Path, env: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = """
         import numpy as np
@@ -158,7 +151,6 @@ def test_experiments_run_side_by_side_and_do_not_disturb_one_another(
         for step in range(5):
             model.train_step(np.array([[scale, shift]]), np.ones(1))
     """
-    monkeypatch.setenv("PYTHONPATH", env["PYTHONPATH"])
     monkeypatch.chdir(tmp_path)
     options = CheckOptions(Program(str(write(tmp_path, program))), experiment=True)
     lab = Laboratory(options, Screen(), 120.0, tmp_path / "experiments", NoCode(), at_once=3)

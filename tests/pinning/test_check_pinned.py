@@ -8,6 +8,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+import support
+
 PROGRAM = Path(__file__).parent.parent / "programs" / "pinning" / "trains.py"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 JSON = ("--no-diagnose", "--output-format", "json")
@@ -45,14 +49,23 @@ def test_tensorflows_fresh_entropy_is_not_replaced_but_named(twinrun: Run) -> No
     assert (finding["code"], (finding["file"], finding["line"])) == ("TW103", place)
 
 
-def test_numpys_fresh_entropy_is_not_replaced_but_named(twinrun: Run) -> None:
-    result = json.loads(twinrun("check", "--pin", "--output-format", "json", str(PROGRAM), "numpy").stdout)
+FRESH = """
+noise = np.random.rand(4, 2).astype("f")
+noise += np.random.default_rng().random(noise.shape, "f")  # NumPy's fresh entropy
+train(3, batch=lambda step, x: x + noise)
+"""
+
+
+@pytest.mark.usefixtures("tinynet")
+def test_numpys_fresh_entropy_is_not_replaced_but_named(tmp_path: Path) -> None:
+    program = support.write(tmp_path, support.PLAIN + FRESH)
+    result = support.twinrun("check", "--pin", "--output-format", "json", program).document
     assert result["verdict"] == "diverges"
     finding = result["findings"][0]
     assert (finding["code"], finding["confirmed"]) == ("TW103", True)
-    assert Path(finding["file"]).name == "trains.py"
-    assert finding["line"] == line("# NumPy's fresh entropy")
+    assert Path(finding["file"]).name == "train.py"
+    assert finding["line"] == line("# NumPy's fresh entropy", program)
 
 
-def line(part: str) -> int:
-    return next(n for n, text in enumerate(PROGRAM.read_text().splitlines(), 1) if part in text)
+def line(part: str, program: Path = PROGRAM) -> int:
+    return next(n for n, text in enumerate(program.read_text().splitlines(), 1) if part in text)

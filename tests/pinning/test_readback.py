@@ -133,14 +133,3 @@ def test_doctor_reports_the_environment_only_where_it_has_an_effect(twinrun: Run
 def _line(program: str, part: str) -> int:
     lines = (PROGRAMS / program).read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if part in line)
-
-
-def test_doctor_shows_the_patch_table_as_found(twinrun: Run) -> None:
-    done = twinrun("doctor", "--patches", "--output-format", "json")
-    rows = json.loads(done.stdout)["patches"]
-    unused = ("gymnasium.", "multiprocessing.")  # nothing imports these here
-    waiting = [row["place"] for row in rows if row["status"] != "installed" and not row["optional"]]
-    assert [place for place in waiting if not place.startswith(unused)] == []
-    owners = {row["owner"] for row in rows}
-    assert {"tf-random", "tf-data-order", "keras-seeds", "TensorFlow", "Keras", "tf_keras"} <= owners
-    assert all(row["reason"] and row["needed_for"] and row["tested_on"] for row in rows)

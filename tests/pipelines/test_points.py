@@ -85,9 +85,3 @@ def test_without_a_point_the_other_findings_stay(tmp_path: Path) -> None:
     found = audit_without(CONSTRUCTOR, UNSEEDED, tmp_path)
     assert "TW201" in [one["code"] for one in found["findings"]], found
     assert any("the audit may miss something" in note and CONSTRUCTOR in note for note in found["notes"])
-
-
-def test_doctor_lists_them_as_found() -> None:
-    rows = twinrun("doctor", "--patches", "--output-format", "json").document["patches"]
-    found = {row["place"]: row["status"] for row in rows if row["owner"] == "pipelines"}
-    assert found == {point.place: "installed" for point in POINTS}

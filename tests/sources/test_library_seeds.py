@@ -133,14 +133,34 @@ def line(program: str, part: str) -> int:
     ],
     ids=["reset", "sample", "own environment", "seed not handed on", "workers", "split", "fit", "frame", "rvs", "sobol"],
 )  # fmt: skip
-def test_a_call_without_its_seed_is_named_and_pinned(
+def test_a_call_without_its_seed_is_named(
     tmp_path: Path, program: str, code: str, mark: str, message: str, fix: str
 ) -> None:
     script = write(tmp_path, program)
     ((found, at, said, advice),) = named(script)
     assert (found, at) == (code, line(program, mark))
     assert message in said and fix in advice
-    assert check(script, "--pin", env=WITH_LIBRARIES).document["verdict"] == "repeats"
+
+
+TOGETHER = "".join(
+    [
+        cartpole(),
+        cartpole(reset="env.reset(seed=1)", action="env.action_space.sample()"),
+        own_environment(),
+        own_environment(handed_on="None", seed="seed=1"),
+        SPLIT,
+        FOREST,
+        FRAME,
+        NORMAL,
+        SOBOL,
+    ]
+)
+
+
+@needs_libraries
+@pytest.mark.parametrize("program", [TOGETHER, WORKERS], ids=["together", "workers"])
+def test_pinned_they_repeat(tmp_path: Path, program: str) -> None:
+    assert check(write(tmp_path, program), "--pin", env=WITH_LIBRARIES).document["verdict"] == "repeats"
 
 
 @needs_libraries

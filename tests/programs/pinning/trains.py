@@ -7,8 +7,6 @@ import numpy as np
 import tensorflow as tf
 
 noise = np.random.rand(32, 8, 8, 1).astype("float32")
-if "numpy" in sys.argv:
-    noise += np.random.default_rng().random(noise.shape, "float32")  # NumPy's fresh entropy
 if "tensorflow" in sys.argv:
     noise += tf.random.Generator.from_non_deterministic_state().normal([32, 8, 8, 1]).numpy()  # TensorFlow's fresh entropy
 data = tf.data.Dataset.from_tensor_slices((noise, np.arange(32, dtype="float32"))).shuffle(32).batch(8)
