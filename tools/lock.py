@@ -25,7 +25,7 @@ else:
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.10", "3.11", "3.12")
-EXTRAS = ("tensorflow", "tf-keras", "fsspec")
+EXTRAS = ("tensorflow", "tf-keras", "fsspec", "spread")
 OLDEST = ("tensorflow==2.18.*", "keras==3.8.*", "tf-keras==2.18.*")
 BUILD = ("hatchling", "editables")  # an editable install without build isolation needs both
 

@@ -53,7 +53,10 @@ def bill() -> dict[str, Any]:
         },
         "components": components,
         "dependencies": [
-            {"ref": reference, "dependsOn": [each["bom-ref"] for each in components if each["scope"] != "excluded"]}
+            {
+                "ref": reference,
+                "dependsOn": [each["bom-ref"] for each in components if each["scope"] != "excluded"],
+            }
         ],
     }
     return {"serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(document))}", **document}
