@@ -8,45 +8,41 @@ from typing import Any
 
 import pytest
 
-from pages import blocks, install
+from pages import blocks
 from support import Answer, check, twinrun, write
 
-PAGE = blocks("add-a-framework.md")
-PROGRAM = PAGE.pop("train.py")
+pytestmark = pytest.mark.usefixtures("tinynet")
+
+PROGRAM = blocks("add-a-framework.md")["train.py"]
 
 
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str | None]:
-    return {"PYTHONPATH": str(install(PAGE, tmp_path))}
-
-
-def test_its_steps_are_compared(tmp_path: Path, env: Any) -> None:
+def test_its_steps_are_compared(tmp_path: Path) -> None:
     program = write(tmp_path, PROGRAM.replace("import tinynet", "import tinynet; tinynet.seed(1)"))
-    found = check(program, env=env).document
+    found = check(program).document
     assert found["verdict"] == "repeats" and found["steps_compared"] == 5, found
 
 
-def test_a_difference_is_found_where_it_arises(tmp_path: Path, env: Any) -> None:
-    found = check(write(tmp_path, PROGRAM), env=env).document
+def test_a_difference_is_found_where_it_arises(tmp_path: Path) -> None:
+    found = check(write(tmp_path, PROGRAM)).document
     assert found["verdict"] == "diverges"
     assert (found["first_difference"]["step"], found["first_difference"]["phase"]) == (0, "init")
 
 
-def test_a_step_that_differs_is_named_with_its_batch(tmp_path: Path, env: Any) -> None:
+def test_a_step_that_differs_is_named_with_its_batch(tmp_path: Path) -> None:
     late = PROGRAM.replace("import tinynet", "import os, tinynet; tinynet.seed(1)").replace(
         "train_step(x,", "train_step(x + (step == 2) * os.getpid() * 1e-3,"
     )
-    found = check(write(tmp_path, late), env=env).document
+    found = check(write(tmp_path, late)).document
     assert (found["first_difference"]["step"], found["first_difference"]["phase"]) == (3, "batch")
 
 
-def test_it_is_pinned(tmp_path: Path, env: Any) -> None:
-    found = check(write(tmp_path, PROGRAM), "--pin", env=env).document
+def test_it_is_pinned(tmp_path: Path) -> None:
+    found = check(write(tmp_path, PROGRAM), "--pin").document
     assert found["verdict"] == "repeats", found
 
 
-def test_the_cause_is_named_and_confirmed(tmp_path: Path, env: Any) -> None:
-    finding = _findings(twinrun("check", "--output-format", "json", write(tmp_path, PROGRAM), env=env))[0]
+def test_the_cause_is_named_and_confirmed(tmp_path: Path) -> None:
+    finding = _findings(twinrun("check", "--output-format", "json", write(tmp_path, PROGRAM)))[0]
     assert (finding["code"], finding["line"], finding["confirmed"]) == ("TN101", 6, True)
     assert finding["file"].endswith("train.py")
     assert "with tinynet.noise" in finding["evidence"][-1]
