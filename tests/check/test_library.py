@@ -201,7 +201,9 @@ def looping(x):
 
 mode = sys.argv[1]
 if mode == "structure":
-    twinrun.probe("mine", {"a": [tf.constant(1), noise]})
+    one = tf.constant(1)
+    assert twinrun.probe("one", one) is one
+    twinrun.probe("mine", {"a": [one, noise]})
 elif mode == "function":
     assert inside(noise, "mine").shape == (2,)
 elif mode == "variable":
