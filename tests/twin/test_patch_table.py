@@ -176,6 +176,7 @@ with tf.Session() as session:
     for _ in range(3):
         session.run(train)
 """
+FUNCTION_CALL = "tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.__call__"
 SESSION_RUN = "tensorflow.python.client.session:BaseSession._call_tf_sessionrun"
 
 
@@ -195,8 +196,9 @@ def check_without(places: list[str], program: str, folder: Path) -> dict[str, An
     ("place", "program"),
     [
         ("keras.src.optimizers.base_optimizer:BaseOptimizer.apply", FIT),
-        ("tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.__call__", BY_HAND),
-        (SESSION_RUN, GRAPH),
+        # What is said of every point is tested above, without its library.
+        pytest.param(FUNCTION_CALL, BY_HAND, marks=pytest.mark.slow),
+        pytest.param(SESSION_RUN, GRAPH, marks=pytest.mark.slow),
     ],
 )
 def test_without_a_point_that_the_verdict_needs_a_check_is_undecided(
