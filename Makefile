@@ -34,7 +34,7 @@ test-slow: $(READY)
 ## make hard: kills, a soak, full disks, many checks at once, a long run, fuzzing (an hour); HARD="-k soak --soak 50" for a part
 hard: $(READY) $(VENV)/.hard
 	@mkdir -p build
-	$(BIN)/python -m pytest -s -m hard tests/hard --kills 200 --soak 300 --soak-tensorflow 30 --fills 40 --fuzz 20 \
+	$(BIN)/python -m pytest -s -m "hard or not slow" tests/hard --kills 200 --soak 300 --soak-tensorflow 30 --fills 40 --fuzz 20 \
 		--seed $$(date +%s) --figures build/hard.json $(HARD)
 
 # Fuzzing goes without what has no wheel for this Python.

@@ -39,7 +39,6 @@ def on_a_disk(
     )  # fmt: skip
 
 
-@pytest.mark.hard
 def test_full_disk(
     pytestconfig: pytest.Config, chance: random.Random, tmp_path: Path, tinynet: Any, figures: Any
 ) -> None:

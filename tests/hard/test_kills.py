@@ -218,7 +218,6 @@ def left_in_good_order(scene: Scene, kill: Kill) -> None:
         pass
 
 
-@pytest.mark.hard
 def test_kills(
     pytestconfig: pytest.Config, chance: random.Random, tmp_path: Path, tinynet: Any, figures: Any
 ) -> None:

@@ -14,7 +14,6 @@ import pytest
 from support import environment
 
 
-@pytest.mark.hard
 def test_soak(pytestconfig: pytest.Config, tmp_path: Path, figures: Any) -> None:
     count, tensorflow, seed = (
         pytestconfig.getoption(name) for name in ("--soak", "--soak-tensorflow", "--seed")
