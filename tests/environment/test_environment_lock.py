@@ -179,6 +179,12 @@ def test_a_variable_of_several_lines_is_left_out_and_noted(here: Environment) ->
     assert "XLA_FLAGS is left out: it has more than one line" in lock.notes
 
 
+def test_origins_that_somebody_has_damaged_are_none(here: Environment) -> None:
+    for damaged in (None, 3, ["numpy"]):
+        facts = {**here.facts, "packages": {**here.facts["packages"], "origins": damaged}}
+        assert all(package.origin is None for package in lock_of(replace(here, facts=facts)).packages)
+
+
 def test_only_wheels_are_asked_for_where_somebody_else_has_named_the_packages(
     locked: Lock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

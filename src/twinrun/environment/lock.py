@@ -72,7 +72,7 @@ def lock_of(environment: Environment, *, loaded_only: bool = False) -> Lock:
         raise UsageError(
             "this environment has no list of packages", hint="capture it again with `twinrun env show`"
         )
-    origins = packages.get("origins", {})
+    origins = _origins(environment)
     platform = environment.facts.get("platform", {})
     return Lock(
         key=environment.key,
@@ -86,6 +86,12 @@ def lock_of(environment: Environment, *, loaded_only: bool = False) -> Lock:
         variables=_variables(environment),
         notes=_notes(environment),
     )
+
+
+def _origins(environment: Environment) -> dict[str, str]:
+    """Of packages that did not come from an index."""
+    found = environment.get("packages", "origins")
+    return {name: str(origin) for name, origin in found.items()} if isinstance(found, dict) else {}
 
 
 def _variables(environment: Environment) -> dict[str, str]:
@@ -123,7 +129,7 @@ def _notes(environment: Environment) -> tuple[str, ...]:
     for name, value in environment.facts.get("variables", {}).items():
         if not str(value).isprintable():
             notes.append(f"{name} is left out: it has more than one line")
-    for name, origin in environment.facts.get("packages", {}).get("origins", {}).items():
+    for name, origin in _origins(environment).items():
         notes.append(f"{name} is not from an index ({origin}): install it yourself")
     device = environment.key.get("device", "cpu")
     if device != "cpu":
