@@ -51,6 +51,7 @@ SAME_BUT_FOR_THE_RUN = [
     ("process 4711 trains", "process 4712 trains"),
     ("process 4711 of 5500", "process 4712 of 5600"),
     ("from processes [5500, 5700]", "from processes [5800]"),
+    ("pid 7 of 5500", "pid 8 of 5600"),
     ("<Model object at 0x7f3a5c0011d0>", "<Model object at 0x7f11aa0011d0>"),
     ("  140356105617488: TensorSpec", "  140356105999999: TensorSpec"),
     ("listening on 127.0.0.1:40321", "listening on 127.0.0.1:39999"),

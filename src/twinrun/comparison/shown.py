@@ -37,6 +37,7 @@ _PORT = re.compile(r"(localhost|\d+\.\d+\.\d+\.\d+):\d{2,5}\b")
 _HOUR = re.compile(r"(?<![\d:])(\d\d):(\d\d)(?![\d:])")
 _PROCESSES = re.compile(r"<process>(?:, ?<process>)+")
 _SMALLEST = 1000  # the number of a process that is taken for one wherever it stands
+_ABOUT_PROCESSES = re.compile(r"\b(process(es)?|p?pids?)\b", re.IGNORECASE)
 _USER_SPACE = range(0x5000_0000_0000, 0x8000_0000_0000)  # where Linux puts the objects of a process
 
 # A number with what clings to it, a word, or a sign.
@@ -90,11 +91,12 @@ class Run:
         line = _PORT.sub(r"\1:<port>", line)
         line = _TIME_OF_DAY.sub(self._time_of_day, line)
         line = _HOUR.sub(lambda found: "<time>" if found[0] in self._minutes else found[0], line)
-        line = _NUMBER.sub(lambda found: self._number(found[0]), line)
+        relatives = self._relatives if _ABOUT_PROCESSES.search(line) else self._large_relatives
+        line = _NUMBER.sub(lambda found: self._number(found[0], relatives), line)
         return _PROCESSES.sub("<process>", line)  # of a pool, one worker may have done it all
 
-    def _number(self, text: str) -> str:
-        if text == str(self.process) or (text in self._relatives):
+    def _number(self, text: str, relatives: frozenset[str]) -> str:
+        if text == str(self.process) or text in relatives:
             return "<process>"
         if text.isdigit() and int(text) in _USER_SPACE:
             return "<address>"
@@ -111,7 +113,11 @@ class Run:
 
     @cached_property
     def _relatives(self) -> frozenset[str]:
-        """Small numbers are left out: in a container, that of a process may well be a result too."""
+        return frozenset(map(str, self.relatives))
+
+    @cached_property
+    def _large_relatives(self) -> frozenset[str]:
+        """Without small numbers: in a container, that of a process may well be a result too."""
         return frozenset(str(number) for number in self.relatives if number >= _SMALLEST)
 
     @cached_property
