@@ -237,7 +237,7 @@ HEAD = program(
 CODES = st.sampled_from(sorted(FIXERS))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     st.lists(STATEMENTS, min_size=1, max_size=8), st.lists(st.tuples(CODES, st.integers(1, 40)), max_size=6)
 )
