@@ -76,17 +76,26 @@ def test_steps_that_are_done_again_after_a_stop_between_checkpoints(tmp_path: Pa
     assert [(stop["at"], stop["resumed_after"]) for stop in found["stops"]] == [(6, 4), (10, 8)]
 
 
-def test_before_the_first_checkpoint_starting_over_is_right(tmp_path: Path, env: Any) -> None:
+def test_before_the_first_checkpoint_starting_over_is_right_and_shows_nothing_of_a_resume(
+    tmp_path: Path, env: Any
+) -> None:
     answer = resume(tmp_path, PROGRAM, env, "--at", "2")
-    [stop] = answer.document["stops"]
-    assert (answer.code, stop["outcome"], stop["resumed_after"]) == (0, "equal", 0)
+    found = answer.document
+    [stop] = found["stops"]
+    assert (answer.code, found["verdict"], found["reason_kind"]) == (2, "undecided", "no-checkpoint")
+    assert (stop["outcome"], stop["resumed_after"]) == ("equal", 0)
     assert "nothing had been saved yet" in stop["notes"][0]
+
+
+def test_a_stop_before_the_first_checkpoint_beside_one_that_was_resumed(tmp_path: Path, env: Any) -> None:
+    answer = resume(tmp_path, PROGRAM, env, "--at", "2,6")
+    assert (answer.code, answer.document["verdict"]) == (0, "repeats")
 
 
 def test_a_stop_at_random_can_be_repeated(tmp_path: Path, env: Any) -> None:
     found = resume(tmp_path, PROGRAM, env, "--at", "random").document
     at = found["stops"][0]["at"]
-    assert found["verdict"] == "repeats" and 1 <= at <= 11
+    assert found["verdict"] == "repeats" and 4 <= at <= 11
     assert f"--at {at}" in found["notes"][-1]
 
 

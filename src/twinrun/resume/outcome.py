@@ -57,7 +57,7 @@ class Stop(Struct, frozen=True):
 
 
 class ResumeResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
-    """`repeats`: after every stop the resumed run was equal to the uninterrupted one."""
+    """`repeats`: something was resumed, and after every stop the run was equal to the uninterrupted one."""
 
     AS_IS: ClassVar[tuple[str, ...]] = (*Judged.AS_IS, "recordings", "signal")
     signal: str = "SIGKILL"

@@ -121,7 +121,8 @@ class Search:
     def _chosen(self) -> tuple[int, ...]:
         at, last = self.options.at, self.steps - 1
         if at == "random":
-            found = random.SystemRandom().randint(1, last)
+            # Before the first checkpoint there is nothing to resume from.
+            found = random.SystemRandom().randint(min(self._checkpoints, default=1), last)
             self._notes.append(f"stopped at random; --at {found} does it again")
             return (found,)
         if isinstance(at, tuple):
@@ -265,7 +266,12 @@ class Search:
     def _judged(self) -> ResumeResult:
         if any(each.outcome not in ("equal", "undecided") for each in self._stops):
             return self.result(DIVERGES)
-        return self.result(REPEATS) if self._unknown is None else self.result(UNDECIDED, self._unknown)
+        if self._unknown is not None:
+            return self.result(UNDECIDED, self._unknown)
+        if not any(each.resumed_after for each in self._stops):
+            message = "nothing was resumed: when the program was stopped it had saved nothing yet, and it started over"
+            return self.result(UNDECIDED, Reason("no-checkpoint", message))
+        return self.result(REPEATS)
 
     def result(self, verdict: Verdict, reason: Reason | None = None, tail: str | None = None) -> ResumeResult:
         stops = tuple(self._stops)
