@@ -84,6 +84,11 @@ RESULTS = [
 ]
 
 
+def test_a_small_process_number_is_one_only_where_the_line_says_so() -> None:
+    run = Run(12, NOW, NOW + 8)
+    assert run.hide("best epoch 12") == "best epoch 12" and run.hide("process 12") == "process <process>"
+
+
 @pytest.mark.parametrize(("a", "b"), RESULTS)
 def test_a_result_is_a_difference(tmp_path: Path, a: str, b: str) -> None:
     found = mismatches(tmp_path, f"start\n{a}\n", f"start\n{b}\n")

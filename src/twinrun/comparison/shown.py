@@ -91,12 +91,12 @@ class Run:
         line = _PORT.sub(r"\1:<port>", line)
         line = _TIME_OF_DAY.sub(self._time_of_day, line)
         line = _HOUR.sub(lambda found: "<time>" if found[0] in self._minutes else found[0], line)
-        relatives = self._relatives if _ABOUT_PROCESSES.search(line) else self._large_relatives
-        line = _NUMBER.sub(lambda found: self._number(found[0], relatives), line)
+        processes = self._processes if _ABOUT_PROCESSES.search(line) else self._large_processes
+        line = _NUMBER.sub(lambda found: self._number(found[0], processes), line)
         return _PROCESSES.sub("<process>", line)  # of a pool, one worker may have done it all
 
-    def _number(self, text: str, relatives: frozenset[str]) -> str:
-        if text == str(self.process) or text in relatives:
+    def _number(self, text: str, processes: frozenset[str]) -> str:
+        if text in processes:
             return "<process>"
         if text.isdigit() and int(text) in _USER_SPACE:
             return "<address>"
@@ -112,13 +112,13 @@ class Run:
         return "<time>" if shown in self._seconds else found[0]
 
     @cached_property
-    def _relatives(self) -> frozenset[str]:
-        return frozenset(map(str, self.relatives))
+    def _processes(self) -> frozenset[str]:
+        return frozenset(map(str, (self.process, *self.relatives)))
 
     @cached_property
-    def _large_relatives(self) -> frozenset[str]:
+    def _large_processes(self) -> frozenset[str]:
         """Without small numbers: in a container, that of a process may well be a result too."""
-        return frozenset(str(number) for number in self.relatives if number >= _SMALLEST)
+        return frozenset(text for text in self._processes if int(text) >= _SMALLEST)
 
     @cached_property
     def _seconds(self) -> frozenset[str]:
