@@ -132,6 +132,7 @@ def test_another_hyper_parameter_diverges_with_step_tensor_file_and_commit_and_a
         file.write_text(before)
 
 
+@pytest.mark.slow
 def test_another_machine_is_undecided_names_the_difference_and_keeps_its_own_baseline(
     in_tensorflow: Path,
 ) -> None:

@@ -298,6 +298,7 @@ def test_a_model_that_is_trained_in_another_process(
         assert (document["first_difference"]["step"], document["first_difference"]["phase"]) == (1, phase)
 
 
+@pytest.mark.slow
 def test_loaders_with_a_framework_of_their_own_are_innocent(tmp_path: Path) -> None:
     program = (
         BY_HAND
