@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OLDEST := .venv-oldest
 
-.PHONY: help setup demo test test-slow hard test-oldest lint bench clean lock dist sbom zoo zoo-heldout zoo-verify
+.PHONY: help setup demo test test-slow hard test-oldest lint docs bench clean lock dist sbom zoo zoo-heldout zoo-verify
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -58,6 +58,15 @@ lint: $(READY)
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+## make docs: build the site of docs/ into build/site
+docs: $(READY) $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(VENV)/docs/site-packages $(BIN)/python -m mkdocs build --quiet
+	@echo build/site/index.html
+
+$(VENV)/.docs: $(READY) constraints-docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/docs/site-packages -r constraints-docs.txt
+	@touch $@
 
 ## make bench: measure what watching costs (minutes)
 bench: $(READY)

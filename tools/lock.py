@@ -156,7 +156,8 @@ def main(oldest: bool = False) -> None:
     all_of_it = pinned(wanted("dev", "libraries"))
     added = {key: pin for key, pin in all_of_it.items() if key not in plain}
     write("constraints-libraries.txt", "`make setup` adds for programs of tests", added)
-    write("constraints-hard.txt", "`make hard` adds", pinned(groups("hard")))
+    for group in ("hard", "docs"):
+        write(f"constraints-{group}.txt", f"`make {group}` adds", pinned(groups(group)))
 
 
 if __name__ == "__main__":
