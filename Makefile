@@ -4,8 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OLDEST := .venv-oldest
+DIST   := .venv-dist
 
-.PHONY: help setup demo test test-slow hard test-oldest lint docs bench clean lock dist sbom zoo zoo-heldout zoo-verify
+.PHONY: help setup demo test test-slow test-gpu test-trackers hard test-oldest lint docs bench pictures clean lock dist sbom zoo zoo-heldout zoo-verify
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -30,6 +31,18 @@ test: $(READY)
 ## make test-slow: those that are worth running now and then, and not with every change
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
+
+## make test-gpu: those that need a GPU; skipped where TensorFlow sees none
+test-gpu: $(READY)
+	$(BIN)/python -m pytest -m gpu tests/gpu
+
+## make test-trackers: against a real MLflow server, TensorBoard, Weights & Biases and pre-commit (half a gigabyte of packages)
+test-trackers: $(READY) $(VENV)/.trackers
+	$(BIN)/python -m pytest -m "slow or not slow" tests/trackers tests/ci
+
+$(VENV)/.trackers: $(READY) constraints-trackers.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/trackers/site-packages -r constraints-trackers.txt
+	@touch $@
 
 ## make hard: kills, a soak, full disks, many checks at once, a long run, fuzzing (an hour); HARD="-k soak --soak 50" for a part
 hard: $(READY) $(VENV)/.hard
@@ -84,10 +97,21 @@ zoo-heldout: $(READY)
 zoo-verify: $(READY)
 	$(BIN)/python zoo/verify.py $(ZOO)
 
+## make pictures: take those of docs/images anew, of checks that are really run (needs Chromium; minutes)
+pictures: $(READY)
+	$(BIN)/python tools/picture.py docs/images/check.svg $(BIN)/twinrun check examples/follows_the_advice.py
+	$(BIN)/python tools/report_pictures.py zoo/programs/patch_reconstruction.py docs/images
+
 ## make dist: build the wheel and the sdist of the last commit into dist; the same commit gives the same bytes
-dist: $(READY)
+dist: $(DIST)/.ready
 	rm -rf dist
-	$(BIN)/python tools/dist.py dist
+	$(DIST)/bin/python tools/dist.py dist
+
+# Nothing but what builds: no framework.
+$(DIST)/.ready: constraints-dist.txt
+	$(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-dist.txt
+	@touch $@
 
 ## make sbom: write dist/sbom.json, the bill of materials of constraints.txt (CycloneDX)
 sbom: $(READY)
@@ -99,4 +123,4 @@ lock:
 	$(PYTHON) tools/lock.py --oldest
 
 clean:
-	rm -rf $(VENV) $(OLDEST) dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(DIST) dist .pytest_cache .mypy_cache .ruff_cache

@@ -7,16 +7,14 @@ starts: steps with the recorder on and off take turns.
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from measure import HERE, TWINRUN
+from measure import TWINRUN, run
 
 GOAL = 10.0  # milliseconds that a watched step of 5,000 variables may take beyond a plain one
 COUNT, ROUNDS, STEPS = 5000, 12, 6
@@ -26,8 +24,7 @@ def report(count: int = COUNT) -> str:
     with tempfile.TemporaryDirectory() as place:
         output = Path(place) / "times.json"
         words = ["run", "--no-progress", "--dir", f"{place}/run", __file__, str(count), str(output)]
-        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        subprocess.run([*TWINRUN, *words], check=True, stdout=subprocess.DEVNULL, env=environment, cwd=HERE)
+        run([*TWINRUN, *words])
         times: dict[str, list[list[float]]] = json.loads(output.read_text())
     plain, watched = times["plain"], times["watched"]
     wall, cpu = ([a[kind] - b[kind] for a, b in zip(watched, plain, strict=True)] for kind in (0, 1))

@@ -68,6 +68,31 @@ def _transformer_data() -> Any:
     return _endless(rng.integers(0, 1000, (256, 64)).astype("int32"), rng.integers(0, 10, 256), 16)
 
 
+def _decoder(layers: int, width: int, words: int, length: int) -> Any:
+    """A language model in mixed precision, for a GPU."""
+    tokens = keras.Input((length,), dtype="int32")
+    policy = keras.dtype_policies.DTypePolicy("mixed_bfloat16")
+    x = keras.layers.Embedding(words, width, dtype=policy)(tokens)
+    for _ in range(layers):
+        normal = keras.layers.LayerNormalization(dtype=policy)(x)
+        attention = keras.layers.MultiHeadAttention(width // 64, 64, dtype=policy)
+        x = x + attention(normal, normal, use_causal_mask=True)
+        normal = keras.layers.LayerNormalization(dtype=policy)(x)
+        hidden = keras.layers.Dense(4 * width, activation="gelu", dtype=policy)(normal)
+        x = x + keras.layers.Dense(width, dtype=policy)(hidden)
+    out = keras.layers.Dense(words, dtype=policy)(x)
+    model = keras.Model(tokens, out)
+    # XLA would take minutes to compile it.
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
+    return model
+
+
+def _decoder_data(batch: int, words: int, length: int) -> Any:
+    rng = np.random.default_rng(0)
+    tokens = rng.integers(0, words, (4 * batch, length)).astype("int32")
+    return _endless(tokens, np.roll(tokens, -1, axis=1), batch)
+
+
 WORKLOADS = {
     "mlp": Workload("mlp", "MLP 784-128-10, batch 32, Adam", _mlp, _mlp_data, 200),
     "resnet50": Workload("resnet50", "ResNet50, 64×64, batch 16, Adam", _resnet, _resnet_data, 2),
@@ -77,5 +102,19 @@ WORKLOADS = {
         _transformer,
         _transformer_data,
         5,
+    ),
+    "decoder": Workload(
+        "decoder",
+        "transformer of 92 million weights, bfloat16, batch 32 × 128, Adam (GPU)",
+        lambda: _decoder(12, 768, 4096, 128),
+        lambda: _decoder_data(32, 4096, 128),
+        10,
+    ),
+    "billion": Workload(
+        "billion",
+        "transformer of 1 billion weights, bfloat16, batch 16 × 512, Adam (GPU)",
+        lambda: _decoder(5, 4096, 4096, 512),
+        lambda: _decoder_data(16, 4096, 512),
+        3,
     ),
 }

@@ -13,8 +13,8 @@ GOALS = {"twinrun --help": "3"}
 def report(repetitions: int = 25) -> str:
     arms = {
         "python -c pass": [sys.executable, "-c", "pass"],
-        "twinrun --help": [SCRIPT, "--help"],
-        "twinrun check --help": [SCRIPT, "check", "--help"],
+        "twinrun --help": [*SCRIPT, "--help"],
+        "twinrun check --help": [*SCRIPT, "check", "--help"],
     }
     base = "python -c pass"
     times = in_turns({name: lambda words=words: seconds(words) for name, words in arms.items()}, repetitions)

@@ -1,7 +1,7 @@
-"""Measures one workload's step time, recorded and plain, from inside one process that `twinrun run` starts: short
-blocks of steps of all the arms take turns, and the time of every step goes to a JSON file.
+"""Measures one workload's step time, recorded and plain, from inside a process that Twinrun starts: short blocks of steps
+of all the arms take turns, and the time of every step goes to a JSON file, one for each process.
 
-    twinrun run benchmarks/step_time.py WORKLOAD ROUNDS OUTPUT.json ARM...
+    twinrun run benchmarks/step_time.py WORKLOAD ROUNDS FOLDER ARM...
 
 The plain arm has a model of its own, built and traced while the recorder is off: all that recording adds to it is the
 test whether the recorder is on. The other arms are what people do today.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -24,10 +25,12 @@ import keras
 import tensorflow as tf
 from models import WORKLOADS, Workload
 
+from twinrun.frameworks.tensorflow.observer import observer_for
 from twinrun.twin.recorder import active
 
+_clock = time.clock_gettime  # which Twinrun does not watch
 found = active()
-assert found is not None, "start this with `twinrun run`"
+assert found is not None, "start this with `twinrun run` or `twinrun check`"
 recorder = found
 
 
@@ -85,7 +88,7 @@ class Arm:
         arms = [self]
 
         def train_function(*args: Any) -> Any:
-            now = (time.perf_counter(), time.process_time())
+            now = (_clock(time.CLOCK_MONOTONIC), _clock(time.CLOCK_PROCESS_CPUTIME_ID))
             for arm in arms:
                 arm._starts.append(now)
             return inner(*args)
@@ -118,6 +121,12 @@ def main() -> None:
             arm.block()
             if number == 0:
                 arm.forget()  # the first round warms up
+    if "host" in sys.argv[4:]:
+        # From here on, as if the GPU could digest nothing: this arm cannot take turns with the others.
+        observer_for(recorder).variables.digest_on_host("measured")
+        arms["host"] = Arm(workload, recorded, True)
+        for _ in range(rounds):
+            arms["host"].block()
     variables = [v.value for v in (*recorded.weights, *recorded.optimizer.variables)]
     document = {
         "times": {name: arm.times for name, arm in arms.items()},
@@ -125,7 +134,7 @@ def main() -> None:
         "tensors": len(variables),
         "bytes": sum(int(v.shape.num_elements()) * int(v.dtype.size) for v in variables),
     }
-    output.write_text(json.dumps(document))
+    (output / f"{os.getpid():010}.json").write_text(json.dumps(document))
     shutil.rmtree(folder, ignore_errors=True)
 
 

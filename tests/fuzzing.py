@@ -25,7 +25,9 @@ from twinrun.baselines.baseline import as_text, baseline_of
 from twinrun.baselines.kept_run import from_recording
 from twinrun.baselines.store import LocalStore, file_of
 from twinrun.comparison.contents import contents
+from twinrun.comparison.elements import Elements
 from twinrun.comparison.frames import Difference
+from twinrun.comparison.timeline import Curve, Grid, Row, TensorGrowth, Timeline
 from twinrun.environment.environment import Environment, EnvironmentKey, typed
 from twinrun.environment.lock import lock_of, read_lock
 from twinrun.environment.lock_check import mismatches
@@ -43,12 +45,16 @@ from twinrun.result import (
     ChildResult,
     Conditions,
     Delivered,
+    DeviceUse,
     Diagnosis,
+    EnvironmentDifference,
+    EnvironmentRuns,
     Experiment,
     Growth,
     OutputDifference,
     Stream,
 )
+from twinrun.trackers.epoch_files import LAST, Epoch
 
 NOT_SHOWN = {chr(code) for code in (*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x2028)}
 
@@ -337,6 +343,7 @@ def result_document() -> dict[str, Any]:
     first = Difference(
         7, "weights", "dense/kernel", others=1, differing=0.25, differing_count=8, size=32, max_ulp=3, max_abs=1.5e-7,
         first_index=(0, 1), first_values=("0.5", "1.0"), note="a note", process="child 1", span=2,
+        elements=Elements((8, 4), 1, ("0900",) * 8, ((0, 7), (1, 1))),
     )  # fmt: skip
     finding = Finding(
         "TW105", "unseeded-keras", "m", "train.py", 2, True, ("e",), "- a\n+ b", (SourceLine(2, "x = 1"),)
@@ -351,10 +358,29 @@ def result_document() -> dict[str, Any]:
     }
     result = CheckResult(
         "train.py", "diverges", "r", "uneven", "ulp=1", 2, 6, first, first,
-        tuple(Growth(step, step, 1e-9 * 2**step) for step in range(5, 9)), ("loss: loss",), (ChildResult("c", "repeats", 3),),
-        (Stream(1, "numpy"),), (finding,), (Experiment("w", "o", "repeats", 20, 2.0, "c"),), Diagnosis(False, "twinrun check x"),
-        Conditions(stress=True, varied=("clock",)), {"seed": control}, ("clock",), ENVIRONMENT.as_json(), {"seconds": 2.5},
-        ("/a/b",), ("note",), "tail", Delivered("different", 2, "overlay", (OutputDifference("p", "a", "b"),) * 3, ("s",), ("i",)),
+        growth=tuple(Growth(step, step, 1e-9 * 2**step) for step in range(5, 9)),
+        also_differing=("loss: loss",),
+        children=(ChildResult("c", "repeats", 3),),
+        by_environment=(EnvironmentRuns("k", "diverges", ("A", "B"), ("n",), 6, "r", ("B",), "equal"),),
+        streams=(Stream(1, "numpy"),),
+        findings=(finding,),
+        experiments=(Experiment("w", "o", "repeats", 20, 2.0, "c"),),
+        diagnosis=Diagnosis(False, "twinrun check x"),
+        conditions=Conditions(stress=True, varied=("clock",)),
+        controls={"seed": control},
+        varied=("clock",),
+        devices=(DeviceUse("cpu", {"CPU:0": 2}), DeviceUse("gpu")),
+        environment=ENVIRONMENT.as_json(),
+        timing={"seconds": 2.5},
+        recordings=("/a/b",),
+        notes=("note",),
+        output_tail="tail",
+        delivered=Delivered("different", 2, "overlay", (OutputDifference("p", "a", "b"),) * 3, ("s",), ("i",)),
+        environment_differences=(EnvironmentDifference("python.hash_seed", "g", "s", "1", "2"),),
+        timeline=Timeline(
+            ("A", "B"), Grid(1, 1, (Row("loss", ".=x"),)), Grid(2, 1, (Row("weights", "=x", "dense", 2),)),
+            (Curve("loss", "loss", (1, 2), ((1.0, 0.5), (1.0, None))),), (TensorGrowth("weights", "dense/kernel", (2,), (3,), (1e-7,), (0.5,)),), 1, 2,
+        ),
     )  # fmt: skip
     return result.as_json()
 
@@ -447,6 +473,21 @@ def _read_fingerprint(folder: Path, document: Any) -> None:
     other.write_text(json.dumps(document))
     for words in ((one, other), (other, one), ("--output-format", "json", "--all", one, other)):
         ask("fingerprint", *words)
+
+
+EPOCH = Epoch(1, (("dense/kernel", "0f"), ("dense/bias", "1e")), {"loss": "0.5"})
+
+
+def _read_epoch(folder: Path, document: Any) -> None:
+    """Of a run in a tracker."""
+    for name, text in (("one", EPOCH.as_json()), ("other", json.dumps(document))):
+        file = folder / name / EPOCH.file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        (folder / name / LAST).write_text("1")
+    for words in (("one", "other"), ("other", "one")):
+        ask("diff", *(folder / word for word in words))
+        ask("diff", "--output-format", "json", *(folder / word for word in words))
 
 
 SETTINGS = b"""[tool.twinrun]
@@ -575,6 +616,7 @@ FORMATS: dict[str, Format] = {
     "lock": Format(_nothing, lambda _: changed(json.loads(lock_of(ENVIRONMENT).text())), _read_lock),
     "environment": Format(_nothing, lambda _: changed(ENVIRONMENT.as_json()), _read_environment),
     "fingerprint": Format(_nothing, lambda _: changed(fingerprint_document()), _read_fingerprint),
+    "epoch": Format(_nothing, lambda _: changed(json.loads(EPOCH.as_json())), _read_epoch),
     "settings": Format(_nothing, lambda _: changed_bytes(SETTINGS), _read_settings),
     "delivery": Format(_make_deliveries, _deliveries, _read_delivery),
     "source": Format(_nothing, lambda _: changed_bytes(SOURCE), _read_source),

@@ -18,9 +18,8 @@ import psutil
 
 PROGRAMS = Path(__file__).parent / "programs"
 COMMAND = (sys.executable, "-m", "twinrun")
-LIBRARIES = (
-    Path(sys.prefix) / "libraries" / "site-packages"
-)  # pandas and the like, out of the way of programs that do not need them
+# Pandas and the like, out of the way of programs that do not need them.
+LIBRARIES = Path(sys.prefix) / "libraries" / "site-packages"
 
 # What a program of these tests needs to tell one twin from the other: exactly one of the processes that ask can make the
 # file, which lies outside the folder that each of them has to itself.

@@ -25,7 +25,7 @@ else:
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.10", "3.11", "3.12")
-EXTRAS = ("tensorflow", "tf-keras", "fsspec", "spread")
+EXTRAS = ("tensorflow", "tf-keras", "fsspec", "spread", "notebook")
 OLDEST = ("tensorflow==2.18.*", "keras==3.8.*", "tf-keras==2.18.*")
 BUILD = ("hatchling", "editables")  # an editable install without build isolation needs both
 
@@ -151,11 +151,16 @@ def main(oldest: bool = False) -> None:
     if oldest:
         write("constraints-oldest.txt", "`make test-oldest` installs", pinned([*wanted("dev"), *OLDEST]))
         return
+    write("constraints-dist.txt", "`make dist` installs", pinned(["hatchling"]))
     plain = pinned(wanted("dev"))
     write("constraints.txt", "`make setup` installs", plain)
-    all_of_it = pinned(wanted("dev", "libraries"))
-    added = {key: pin for key, pin in all_of_it.items() if key not in plain}
-    write("constraints-libraries.txt", "`make setup` adds for programs of tests", added)
+    for group, purpose in (
+        ("libraries", "`make setup` adds for programs of tests"),
+        ("trackers", "`make test-trackers` adds"),
+    ):
+        all_of_it = pinned(wanted("dev", group))
+        added = {key: pin for key, pin in all_of_it.items() if key not in plain}
+        write(f"constraints-{group}.txt", purpose, added)
     for group in ("hard", "docs"):
         write(f"constraints-{group}.txt", f"`make {group}` adds", pinned(groups(group)))
 

@@ -9,6 +9,7 @@ import os
 import pty
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -46,11 +47,12 @@ _FORMAT = """\
 """
 
 
-def run(command: list[str]) -> str:
-    """What the command writes to a terminal of this width."""
+def run(command: list[str], home: str) -> str:
+    """What the command writes to a terminal of this width, with its recordings in a folder that everybody may have."""
     ours, theirs = pty.openpty()
     environment = {
         **os.environ,
+        "TWINRUN_HOME": home,
         "COLUMNS": str(_WIDTH),
         "TERM": "xterm-256color",
         "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -66,7 +68,7 @@ def run(command: list[str]) -> str:
             if not chunk:
                 break
             output += chunk
-    return output.decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n").replace(home, "/home/you/.local/state/twinrun")
 
 
 def main() -> None:
@@ -74,7 +76,8 @@ def main() -> None:
     shown = " ".join([Path(command[0]).name, *command[1:]])
     console = Console(record=True, width=_WIDTH, file=Path(os.devnull).open("w"))  # noqa: SIM115
     console.print(Text.assemble(("$ ", "bold green"), shown))
-    console.print(Text.from_ansi(run(command).rstrip()), soft_wrap=False)
+    with tempfile.TemporaryDirectory() as home:
+        console.print(Text.from_ansi(run(command, home).rstrip()), soft_wrap=False)
     svg = console.export_svg(title="", theme=_THEME, code_format=_FORMAT, unique_id="twinrun")
     Path(target).parent.mkdir(parents=True, exist_ok=True)
     Path(target).write_text("\n".join(line.rstrip() for line in svg.splitlines()) + "\n")

@@ -24,6 +24,7 @@ _HOMES = {
     "repeatable": "twinrun.pipelines",
     "data_fingerprint": "twinrun.pipelines",
     "element_rng": "twinrun.pipelines",
+    "EpochDigests": "twinrun.frameworks.keras.epoch_digests",
     "ResumeState": "twinrun.frameworks.keras.resume_state",
 }
 
@@ -34,6 +35,11 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'twinrun' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext twinrun` in a notebook: adds `%%twinrun`."""
+    import_module("twinrun.magic").Extension(shell)
 
 
 def __dir__() -> list[str]:

@@ -20,9 +20,12 @@ def check(
     module: bool = False,
     runs: int = 2,
     steps: int | None = None,
-    contract: str = "bitwise",
+    workers: int | str | tuple[int, ...] | None = None,
+    replicas: int | None = None,
+    contract: str | None = None,
     pin: int | str | bool | None = None,
     vary: str | None = None,
+    devices: str | None = None,
     freeze: tuple[str, ...] = (),
     stress: bool = False,
     sequential: bool = False,
@@ -31,11 +34,15 @@ def check(
     budget: float | None = None,
     show_arguments: bool = False,
 ) -> CheckResult:
-    """Run a program in twin processes and compare every step. `program` is a path, a module name (with `module=True`),
-    or a function of an importable module that takes no arguments."""
+    """Run a program in twin processes and compare every step, as `twinrun check` does. `program` is a path, a module name
+    (with `module=True`), or a function of an importable module that takes no arguments. `arguments` are the program's. The
+    keywords are the options of the command line; the contract is `bitwise` unless one is given, or devices.
+
+    A program that diverges is no exception: look at `verdict`, or `exit_code`, of what is returned.
+    """
     target = _callable(program) if callable(program) else Program(str(program), arguments, module)
     options = check_options(
-        target, runs=runs, steps=steps, contract=contract, pin=pin, vary=vary, freeze=freeze, stress=stress,
+        target, runs=runs, steps=steps, workers=workers, replicas=replicas, contract=contract, pin=pin, vary=vary, devices=devices, freeze=freeze, stress=stress,
         sequential=sequential, timeout=timeout, show_arguments=show_arguments,
     )  # fmt: skip
     if not diagnose:
@@ -48,7 +55,7 @@ def check(
 
 
 def compare(a: str | Path, b: str | Path, contract: str = "bitwise") -> CheckResult:
-    """Compare two recordings."""
+    """Compare two recordings, as `twinrun diff` does. `a` and `b` are their folders."""
     from twinrun.launch.offline import compare_recordings
 
     return compare_recordings(Path(a), Path(b), parse_contract(contract))

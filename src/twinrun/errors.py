@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(eq=False)
 class TwinrunError(Exception):
-    """`error: message`, `--> where`, `hint: hint`. Exit code 2: nothing could be judged."""
+    """The base of what is raised for invalid use and for files that cannot be read. The command line prints it as `error: message`,
+    `--> where` and `hint: hint`, and exits with 2: nothing could be judged."""
 
     message: str
     hint: str | None = None
@@ -30,6 +31,10 @@ class ProgramNotFound(TwinrunError):
     """The script or module to run does not exist."""
 
 
+class BadNotebook(TwinrunError):
+    """A notebook that cannot be read, or is in another language, or needs the extra that is not installed."""
+
+
 class BadRecording(TwinrunError):
     """A folder that is not a recording, is damaged, or was written by a newer Twinrun."""
 
@@ -44,6 +49,10 @@ class CannotWrite(TwinrunError):
 
 class NotComparable(TwinrunError):
     """Two recordings cannot answer the question that was asked."""
+
+
+class NoDevice(TwinrunError):
+    """A device that this machine does not have, or that the framework cannot use."""
 
 
 class UnknownCode(TwinrunError):
@@ -66,5 +75,13 @@ class MissingPoint(TwinrunError):
     """This release of a library lacks a function that must be replaced for a verdict. `where` is its place."""
 
 
+class TrackerFailed(TwinrunError):
+    """MLflow, TensorBoard or Weights & Biases is not installed, does not answer, or does not have what is asked for."""
+
+
 class CannotCopy(TwinrunError):
-    """The program's folder cannot be copied for an experiment that must not touch the user's files."""
+    """The program's folder cannot be copied: for an experiment that must not touch the user's files, or to a cluster."""
+
+
+class ClusterError(TwinrunError):
+    """A cluster that cannot be reached, lacks what the runs ask for, or has a node that cannot make one."""

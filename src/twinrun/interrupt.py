@@ -4,6 +4,9 @@ result that says so."""
 from __future__ import annotations
 
 import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -55,6 +58,29 @@ def _interrupt(number: int, _: FrameType | None) -> None:
         _pending.append(Interrupted(signal.Signals(number).name))
     if first or number == signal.SIGINT:
         raise _pending[0]
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """What is done here is done wholly; an interruption comes after it.
+
+    A signal that is blocked in this thread is taken by another one and raises here all the same, so the handlers change
+    instead.
+    """
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    if threading.current_thread() is not threading.main_thread():
+        handlers = {}  # nothing is raised here
+    try:
+        with ExitStack() as after:
+            for number, handler in handlers.items():
+                if callable(handler):
+                    after.callback(signal.signal, number, handler)
+                    signal.signal(number, lambda number, _: came.append(number))
+            yield
+    finally:
+        for each in came:
+            signal.raise_signal(each)
 
 
 def pending() -> Interrupted | None:

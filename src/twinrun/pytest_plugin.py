@@ -186,7 +186,7 @@ def _fail(result: CheckResult) -> NoReturn:
 
 
 class Twinrun:
-    """What the fixture gives to a test."""
+    """What the fixture `twinrun` gives to a test."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._config = request.config

@@ -9,6 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from twinrun.comparison.frames import Difference
+from twinrun.comparison.quantity import Quantity, WorkerCount, some_workers
+from twinrun.comparison.timeline import Timeline
 from twinrun.comparison.verdict import (
     DIVERGES,
     EXIT,
@@ -25,15 +27,17 @@ from twinrun.findings.finding import Finding
 from twinrun.masking import Masked
 from twinrun.protocol.spec import Tracing
 from twinrun.protocol.suspect import Suspect
-from twinrun.terminal import inline
+from twinrun.recording.frame import GIVEN
+from twinrun.terminal import inline, printable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
     "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "ChildResult", "Conditions",
-    "Delivered", "Diagnosis", "Experiment", "Growth", "Judged", "OutputDifference", "Reason", "ReasonKind", "Stream", "Verdict",
-    "and_children", "read_findings",
+    "Delivered", "DeviceUse", "Diagnosis", "EnvironmentDifference", "EnvironmentRuns", "Experiment", "Growth", "Judged",
+    "OutputDifference", "Quantity", "Reason", "ReasonKind",
+    "Stream", "Timeline", "Verdict", "WorkerCount", "and_children", "read_findings", "some_workers",
 ]  # fmt: skip
 
 SCHEMA: Final = "twinrun/check/1"
@@ -115,6 +119,40 @@ class Delivered(Struct, frozen=True):
         return f"output{files} equal"
 
 
+class EnvironmentDifference(Struct, frozen=True):
+    """A fact that is not the same on both sides: what it can change, and a sentence about it."""
+
+    field: str
+    group: str
+    sentence: str
+    a: str
+    b: str
+
+
+class DeviceUse(Struct, frozen=True):
+    """The device that a twin was given, and how many of its variables lay on which."""
+
+    device: str
+    variables: dict[str, int] = {}
+
+    def __str__(self) -> str:
+        lay = ", ".join(f"{count} on {name}" for name, count in sorted(self.variables.items()))
+        return f"{self.device} (variables: {lay or 'none seen'})"
+
+
+class EnvironmentRuns(Struct, frozen=True):
+    """The runs of a check that were made in one environment key on a cluster, and the verdict on them."""
+
+    environment: str
+    verdict: Verdict
+    runs: tuple[str, ...]
+    nodes: tuple[str, ...]
+    steps: int = 0
+    reason: str | None = None
+    differing: tuple[str, ...] = ()  # the runs that differ from the first of these
+    against_first: str = ""  # how these compare with the runs of the first key, in words; empty for those
+
+
 class ChildResult(Struct, frozen=True):
     """A process that the program started, and what became of comparing it."""
 
@@ -122,6 +160,7 @@ class ChildResult(Struct, frozen=True):
     verdict: Verdict
     steps: int = 0
     reason: str | None = None
+    worker: bool = False  # of a cluster
 
 
 class Judged(Masked, Struct, frozen=True):
@@ -135,6 +174,7 @@ class Judged(Masked, Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
+        """0 repeats, 1 diverges, 2 undecided."""
         return EXIT[self.verdict]
 
     @property
@@ -151,33 +191,41 @@ class Judged(Masked, Struct, frozen=True):
         return msgspec.structs.replace(self, **changes)
 
     def as_json(self) -> dict[str, Any]:
+        """The document that --output-format json writes."""
         document: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         return document
 
 
 class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
+    """The result of a check or of a comparison: the verdict, where the runs part, and why. Its fields are those of the JSON."""
+
     AS_IS: ClassVar[tuple[str, ...]] = (*Judged.AS_IS, "recordings", "contract")
     contract: str = "bitwise"
     runs: int = 2
     steps_compared: int = 0
-    first_difference: Difference | None = None
-    first_bit_difference: Difference | None = None
-    growth: tuple[Growth, ...] = ()
-    also_differing: tuple[str, ...] = ()
-    children: tuple[ChildResult, ...] = ()
-    streams: tuple[Stream, ...] = ()
+    first_difference: Difference | None = None  # what broke the contract
+    first_bit_difference: Difference | None = None  # whether the contract allows it or not
+    growth: tuple[Growth, ...] = ()  # how far apart they are at each step, under a contract by value
+    also_differing: tuple[str, ...] = ()  # further tensors that differ at that step
+    children: tuple[ChildResult, ...] = ()  # processes that the program started and that trained
+    by_environment: tuple[EnvironmentRuns, ...] = ()  # of runs on a cluster
+    worker_counts: tuple[WorkerCount, ...] = ()  # one run with each, in place of twins
+    streams: tuple[Stream, ...] = ()  # random streams whose state differed
     findings: tuple[Finding, ...] = ()
-    experiments: tuple[Experiment, ...] = ()
-    diagnosis: Diagnosis | None = None
-    conditions: Conditions = Conditions()
-    controls: dict[str, Any] = {}
+    experiments: tuple[Experiment, ...] = ()  # what the diagnosis tried
+    diagnosis: Diagnosis | None = None  # what it needs to go on
+    conditions: Conditions = Conditions()  # that the twins needed to diverge
+    controls: dict[str, Any] = {}  # as read back, by name
     varied: tuple[str, ...] = ()
+    devices: tuple[DeviceUse, ...] = ()  # of each twin, where they were given devices
     environment: dict[str, Any] = {}
     timing: dict[str, float] = {}
-    recordings: tuple[str, ...] = ()
+    recordings: tuple[str, ...] = ()  # folders
     notes: tuple[str, ...] = ()
-    output_tail: str | None = None
+    output_tail: str | None = None  # the last lines that the program printed, where it failed
     delivered: Delivered | None = None  # None: not compared
+    environment_differences: tuple[EnvironmentDifference, ...] | None = None  # None: not compared
+    timeline: Timeline | None = None
 
     @property
     def headline(self) -> str:
@@ -186,22 +234,45 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
         if self.verdict == DIVERGES and first is not None and not self.reason:
             where = f" in {first.process}," if first.process else ""
             what = "differs, everything before was equal"
+            if self.contract != "bitwise":
+                what = f"is outside {self.contract}, everything before was within"
+            if self.devices and first.phase in GIVEN:
+                what = "differs, and must be equal on every device"
             if first.only_in is not None:
                 what = f"was seen in twin {first.only_in} only"
             return f"{where} at step {first.step}, phase {first.phase}: {first.tensor} {what}"
         if self.reason:
             return f": {self.reason}"
+        if self.worker_counts:
+            return self._kept_by_all_counts()
         delivered = self.delivered.summary() if self.delivered is not None else ""
         if self.contract == "output":
             return f": {self.runs} runs, {delivered}"
         also = f"; {delivered}" if delivered else ""
-        return f": {self.runs} runs, {self.compared} compared, equal {self.within}{also}"
+        several = len(self.by_environment)
+        runs = f"{self.runs} runs in {several} environments" if several > 1 else f"{self.runs} runs"
+        each = " in each" if several > 1 else ""
+        return f": {runs}, {self.compared} compared, equal {self.within}{each}{also}"
+
+    def _kept_by_all_counts(self) -> str:
+        """What was judged, as far as it was observed in every run."""
+        known = [
+            [q.name for q in each.quantities if q.judged and q.outcome not in ("kept", "unknown")]
+            for each in self.worker_counts[1:]
+        ]
+        names = [name for name in known[0] if all(name in each for each in known)] if known else []
+        *some, last = (str(each.workers) for each in self.worker_counts)
+        counts = f"with {', '.join(some)} and {last} workers, one run of each"
+        what = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+        return f": {counts}, {self.steps_compared} steps: {what} equal {self.within}"
 
     @property
     def compared(self) -> str:
         """What was equal. A program without a step is judged by what it evaluates and probes."""
         steps = f"{self.steps_compared} steps" if self.steps_compared else "evaluations and probes"
-        return steps + and_children(len(self.children))
+        workers = sum(child.worker for child in self.children)
+        of = f" of {some_workers(workers)}" if workers else ""
+        return steps + of + and_children(len(self.children) - workers)
 
     @property
     def within(self) -> str:
@@ -219,8 +290,23 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
         return f"<CheckResult of {inline(self.program)}: {self.label}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
-        return f"<pre>{escape(str(self))}</pre>"
+        """For notebooks: with the line of each finding, what to do, and what the program said last where it failed."""
+        lines = [f"{self.verdict}{self.headline}"]
+        for each in self.findings:
+            lines += [
+                "",
+                f"{each.kind}[{each.code}]: {each.message}",
+                f"  --> {each.place or 'no line of the program'}",
+            ]
+            lines += [f"      {one.number} | {one.text}" for one in each.source if one.number == each.line]
+            lines += [f"  fix: {each.fix}"] if each.fix else []
+        lines += [f"note: {note}" for note in self.notes]
+        lines += ["last lines of output:", *self.output_tail.splitlines()] if self.output_tail else []
+        return f"<pre>{escape(printable(chr(10).join(lines)))}</pre>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """For IPython in a terminal."""
+        printer.text(str(self))
 
     @classmethod
     def from_json(cls, document: Any, where: str | None = None) -> CheckResult:

@@ -11,6 +11,7 @@ from twinrun.errors import UsageError
 from twinrun.sizes import parse_size
 
 if TYPE_CHECKING:
+    from twinrun.comparison.contract import Contract
     from twinrun.launch.options import CheckOptions
     from twinrun.launch.program import Program
     from twinrun.protocol.pin import PinRequest
@@ -26,7 +27,7 @@ class Option:
     from its name."""
 
     help: str
-    kind: Literal["text", "texts", "count", "time", "size", "switch", "pin", "choice"] = "text"
+    kind: Literal["text", "texts", "count", "counts", "time", "size", "switch", "pin", "choice"] = "text"
     default: Any = None
     least: int = 1
     metavar: str | None = None
@@ -46,6 +47,8 @@ class Option:
             return {"switch": False, "texts": ()}.get(self.kind)
         if self.kind == "count":
             return self._count(name, value)
+        if self.kind == "counts":
+            return self._counts(name, value)
         if self.kind == "time":
             return seconds(name, value)
         if self.kind == "size":
@@ -68,6 +71,16 @@ class Option:
             raise UsageError(f"{name} must be at most {_MOST}, not {value}")
         return int(value)
 
+    def _counts(self, name: str, value: Any) -> tuple[int, ...]:
+        """One number, or several with commas between them."""
+        parts = value if isinstance(value, (list, tuple)) else str(value).split(",")
+        counts = tuple(self._count(name, part) for part in parts)
+        if len(set(counts)) < len(counts) or not counts:
+            raise UsageError(f"invalid value for {name}: {value!r}", hint="write each number once: 1,2,4")
+        return counts
+
+
+ACROSS_DEVICES = "rtol=auto,atol=auto"  # the contract of --devices, where no other is given
 
 OPTIONS: dict[str, Option] = {
     "runs": Option("Number of twins, at least 2.", "count", 2, least=2),
@@ -92,11 +105,37 @@ OPTIONS: dict[str, Option] = {
         "Run functions eagerly and compare the step at hand op by op, as a diagnosis does.", "switch"
     ),
     "trace_pipeline": Option("The same for the functions of the input pipeline.", "switch"),
+    "workers": Option(
+        "Each twin is a cluster of so many workers on this machine, which find each other by TF_CONFIG. "
+        "Several numbers (1,2,4): the program runs once with each, pinned, and these runs are compared.",
+        "counts",
+        metavar="N[,N…]",
+    ),
+    "replicas": Option(
+        "Logical CPU devices where there is no GPU, so that a program for several can be tried.", "count"
+    ),
+    "worker_timeout": Option("How long a worker may stand still after another has ended.", "time", "60s"),
+    "engine": Option(
+        "Where the runs are made: in twin processes on this machine, or as tasks of a Ray cluster.",
+        "choice",
+        "local",
+        choices=("local", "ray"),
+    ),
+    "ray_address": Option(
+        "The Ray cluster.  [default: the one that this machine belongs to]", metavar="HOST:PORT"
+    ),
+    "cpus_per_run": Option("CPUs that each run asks a node of the cluster for.  [default: 1]", "count"),
+    "gpus_per_run": Option("GPUs, likewise.  [default: 0]", "count", least=0),
     "steps": Option("Stop after this many steps.", "count"),
     "pin": Option("Pin every source of randomness; see `twinrun doctor`.", "pin", metavar="[=SEED]"),
     "vary": Option(
-        "Change between the twins what must not matter: hashseed,fileorder,threads,load,timezone,clock or all.",
+        "Change between the twins what must not matter: hashseed,fileorder,workerfiles,threads,load,timezone,clock or all.",
         metavar="LIST",
+    ),
+    "devices": Option(
+        "Run one twin on each of two devices (cpu, gpu, gpu:1): initial weights, seeds and batches must be equal, "
+        "the rest within the contract.",
+        metavar="A,B",
     ),
     "timeout": Option("Give up after this long (90s, 5m).", "time"),
     "detail": Option("Keep a digest of every tensor of every step.", "switch"),
@@ -109,6 +148,12 @@ OPTIONS: dict[str, Option] = {
     ),
     "show_arguments": Option(
         "Write the program's arguments down as they are, but for what is surely a credential.", "switch"
+    ),
+    "follow": Option(
+        "Go on for this many steps after the first difference, to show in the report how it grows.",
+        "count",
+        24,
+        least=0,
     ),
     "keep": Option("Never remove these recordings to make room for others.", "switch"),
     "dump_limit": Option(
@@ -126,6 +171,9 @@ OPTIONS: dict[str, Option] = {
         "Write the result there instead of to stdout.", metavar="FILE", flag=("--output-file", "-o")
     ),
     "html": Option("Write a report that opens in a browser.", metavar="FILE"),
+    "mlflow": Option("Also log the result to MLflow, where its MLFLOW_* variables say.", "switch"),
+    "tensorboard": Option("Also log the result for TensorBoard, as a run in this folder.", metavar="FOLDER"),
+    "wandb": Option("Also log the result to Weights & Biases, as its WANDB_* variables say.", "switch"),
     "fix_diff": Option(
         "Print a patch for what can be fixed automatically, without running it; twinrun fix does.", "switch"
     ),
@@ -206,17 +254,63 @@ def check_options(program: Program, **given: Any) -> CheckOptions:
     from twinrun.comparison.delivered import Ignored
     from twinrun.launch.interventions import parse_interventions
     from twinrun.launch.options import CheckOptions
+    from twinrun.recording.frame import GIVEN
 
     value = {name: option.parse(name, given.get(name)) for name, option in OPTIONS.items()}
+    pin = pin_request(value["pin"])
+    contract = parse_contract(value["contract"])
+    if value["devices"]:
+        _only_devices(value, pin)
+        contract = parse_contract(given.get("contract") or ACROSS_DEVICES)
+        contract = contract if contract.bitwise else replace(contract, exact=GIVEN)
     interventions = parse_interventions(
-        pin=pin_request(value["pin"]), vary=value["vary"], freeze=value["freeze"], stress=value["stress"]
+        pin=pin, vary=value["vary"], devices=value["devices"], freeze=value["freeze"], stress=value["stress"]
     )
-    plain = ("runs", "steps", "sequential", "timeout", "detail", "folder", "keep_files", "keep", "dump_limit")
+    workers: tuple[int, ...] = value["workers"] or ()
+    if len(workers) > 1:
+        _must_fit_one_run(value, contract)
+    plain = (
+        "runs", "worker_timeout", "steps", "sequential", "timeout", "detail", "folder", "keep_files", "keep", "dump_limit", "follow",
+    )  # fmt: skip
     return CheckOptions(
         replace(program, show_arguments=value["show_arguments"]),
-        contract=parse_contract(value["contract"]),
+        contract=contract,
         ignored_output=tuple(map(Ignored.parse, value["ignore_output"])),
         interventions=interventions,
+        workers=workers[0] if len(workers) == 1 else 0,
+        worker_counts=workers if len(workers) > 1 else (),
+        replicas=value["replicas"] or 0,
         tracing="pipeline" if value["trace_pipeline"] else "step" if value["trace_ops"] else "",
         **{name: value[name] for name in plain},
     )
+
+
+def _only_devices(value: dict[str, Any], pin: PinRequest | None) -> None:
+    """What cannot be asked together with devices."""
+    wrong = next((name for name in ("vary", "workers", "replicas") if value[name]), None)
+    if value["runs"] != 2:
+        wrong = "runs"
+    if pin is not None and pin.device:
+        wrong = "pin=device"
+    if wrong is not None:
+        hint = "there is one twin for each device, and nothing else differs between them"
+        raise UsageError(f"--devices cannot be combined with --{wrong}", hint=hint)
+
+
+# What is asked of twins, and has no meaning where each number of workers runs once.
+_OF_TWINS = (
+    "runs", "vary", "stress", "sequential", "trace_ops", "trace_pipeline", "keep_files", "ignore_output",
+)  # fmt: skip
+
+
+def _must_fit_one_run(value: dict[str, Any], contract: Contract) -> None:
+    hint = "give one number of workers (--workers 2), or leave it out"
+    for name in _OF_TWINS:
+        if value[name] != OPTIONS[name].parse(name, None):
+            flag = OPTIONS[name].flags(name)[0]
+            raise UsageError(f"{flag} is about twins, and each number of workers runs once", hint=hint)
+    if contract.bands or contract.output:
+        raise UsageError(
+            "runs with several numbers of workers are compared by their tensors",
+            hint="write --contract bitwise, ulp=4 or rtol=1e-5,atol=1e-8",
+        )

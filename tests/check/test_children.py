@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -228,17 +229,35 @@ def _plain(path: Path) -> list[Any]:
     return [json.loads(line) for line in python(path).out.splitlines()]
 
 
-def test_an_interpreter_that_cannot_be_watched_is_named(tmp_path: Path) -> None:
+# Of an interpreter, a shell or `env`: with what takes Twinrun out, where it does.
+COMMANDS = [
+    ([sys.executable, "-I", "worker.py"], "-I"),
+    (["env", "-i", sys.executable, "worker.py"], "env -i"),
+    (["sh", "-c", f"cd . && PYTHONPATH=src {sys.executable} worker.py"], "PYTHONPATH=src"),
+    (["./run.sh"], "PYTHONPATH=src"),
+    (["sh", "-c", f"PYTHONPATH=src true; PYTHONPATH=src:$PYTHONPATH {sys.executable} worker.py"], ""),
+]
+
+
+@pytest.mark.parametrize(("command", "hidden"), COMMANDS)
+def test_an_interpreter_that_cannot_be_watched_is_named(
+    tmp_path: Path, command: list[str], hidden: str
+) -> None:
     # A framework by name: nothing is installed that could be imported in its place.
     write(
         tmp_path,
         "try:\n    import tf_keras_that_is_not_there\nexcept ImportError:\n    pass\nif 0:\n    import tensorflow",
         "worker.py",
     )
-    program = "import subprocess, sys, twinrun\nsubprocess.run([sys.executable, '-I', 'worker.py'], check=True)\ntwinrun.probe('done', 1)"
+    script = f"#!/bin/sh\nexport PYTHONPATH=src\necho started\n{sys.executable} worker.py"
+    write(tmp_path, script, "run.sh").chmod(0o755)
+    program = f"import subprocess, twinrun\nsubprocess.run({command}, check=True)\ntwinrun.probe('done', 1)"
     document = check(write(tmp_path, program), cwd=tmp_path).document
+    if not hidden:
+        assert document["verdict"] == "repeats", document
+        return
     assert (document["verdict"], document["reason_kind"]) == ("undecided", "not-instrumented"), document
-    assert "worker.py" in document["reason"] and "-I" in document["reason"]
+    assert f"it was started with {hidden}" in document["reason"]
 
 
 def test_a_line_that_draws_in_a_child_is_the_cause(tmp_path: Path) -> None:

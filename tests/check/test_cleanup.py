@@ -9,9 +9,12 @@ import subprocess
 import time
 from pathlib import Path
 
+import click
 import pytest
 
 from support import belonging_to, nobody_left, start, twinrun, write
+from twinrun import interrupt
+from twinrun.cli.group import cli
 
 # A program with children of every usual kind, each of which carries a word by which it can be found again. It never
 # ends by itself, and shrugs off the signals that can be shrugged off.
@@ -124,6 +127,19 @@ def test_the_command_can_be_stopped_while_the_twins_start(tmp_path: Path) -> Non
         command.communicate(timeout=30)
         assert command.returncode in (130, -signal.SIGINT)  # the latter before there is anything to stop
         nobody_left(word, set())
+
+
+def test_an_interruption_that_an_import_turns_into_another_error_is_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def invoke(*_: object) -> None:
+        interrupt._pending.append(interrupt.Interrupted())
+        raise ImportError("numpy._core.umath failed to import")
+
+    monkeypatch.setattr(interrupt, "_pending", [])
+    monkeypatch.setattr(click.Group, "invoke", invoke)
+    assert cli.main(["doctor"], prog_name="twinrun", standalone_mode=False) == 130
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_a_recording_that_was_stopped_says_so(family: tuple[Path, Path, str], tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from support import COMMAND, environment, twinrun, write
 from twinrun.result import CheckResult
 
 PROBE = "import twinrun\ntwinrun.probe('x', [1, 2])\n"
-NOTEBOOK = {"cells": [{"cell_type": "code", "execution_count": None, "source": ["1"]}], "nbformat": 4}
 
 
 @pytest.mark.parametrize(
@@ -55,14 +54,6 @@ def test_an_option_behind_the_program_is_noticed_with_the_command_to_write(tmp_p
     write(tmp_path, PROBE + "'--steps'\n")
     assert twinrun(*command, "--steps", "3", cwd=tmp_path).err == ""
     assert twinrun("check", "--no-diagnose", "--", "train.py", "--fix-diff", cwd=tmp_path).err == ""
-
-
-@pytest.mark.parametrize("words", [["check"], ["audit"], ["audit", "--files"], ["run"], ["fix"]])
-def test_a_notebook_is_refused_and_never_called_clean(words: list[str], tmp_path: Path) -> None:
-    (tmp_path / "train.ipynb").write_text(json.dumps(NOTEBOOK))
-    answer = twinrun(*words, "train.ipynb", cwd=tmp_path)
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.message.startswith("error: train.ipynb is a notebook") and "nbconvert" in answer.err
 
 
 def completed(line: str, **env: str) -> list[str]:

@@ -58,6 +58,14 @@ def test_a_difference_within_the_contract_passes_and_is_told(
     assert bits["differing_count"] == 1 and bits["max_abs"] == pytest.approx(1e-6, rel=0.1)
     assert [row["step"] for row in found["growth"]] == [3, 4, 5, 6, 7, 8, 8]  # the last is the final state
     assert all(row["max_abs"] > 0 and row["max_ulp"] >= 1 for row in found["growth"])
+    assert states(found)["weights"] == ".==~~~~~~" and states(found, "layers")["model 0"] == "=~~~~~~"
+    weight = next(each for each in found["timeline"]["tensors"] if each["tensor"] == "model 0")
+    assert weight["steps"] == [3, 4, 5, 6, 7, 8] and all(gap > 0 for gap in weight["max_abs"])
+
+
+def states(document: dict[str, Any], kind: str = "phases") -> dict[str, str]:
+    """What became of each phase, or each layer, in the columns of the timeline."""
+    return {row["name"] or row["phase"]: row["states"] for row in document["timeline"][kind]["rows"]}
 
 
 def test_the_answer_in_words_tells_where_the_bits_part_and_how_far(tmp_path: Path) -> None:
@@ -79,10 +87,14 @@ def test_a_difference_beyond_the_contract_is_held_at_its_step(
     first = found["first_difference"]
     assert (first["step"], first["phase"], first["tensor"]) == (3, "weights", "model 0")
     assert found["runs"] == len(found["recordings"]) == (3 if "--runs" in options else 2)
-    if (
-        "--sequential" not in options
-    ):  # the first of two that run in turn keeps no values unless a contract needs them
+    if "--sequential" not in options:
+        # The first of two that run in turn keeps no values unless a contract needs them.
         assert first["first_index"] == [0] and first["max_ulp"] > 2
+    else:
+        assert found["timeline"]["tensors"] == [] and found["timeline"]["unmeasured"] > 0
+    # They are followed to the end, which is soon.
+    assert states(found)["weights"] == ".==xxxxxx" and states(found)["final"][-1] == "x"
+    assert len(found["timeline"]["twins"]) == len(found["timeline"]["curves"][0]["values"])
 
 
 def test_a_contract_that_breaks_later_than_the_bits_says_both(program: Path, tmp_path: Path) -> None:
@@ -116,6 +128,14 @@ def test_a_band_is_about_where_a_metric_ends(
     assert found["steps_compared"] == 8 and found["first_bit_difference"]["step"] == 3
     assert found["reason_kind"] == {0: None, 1: "outside-band", 2: "unmeasured"}[code]
     assert {row["metric"] for row in found["growth"] if row["metric"] is not None} == {"loss"}
+    assert states(found)["weights"] == ".==~~~~~~" and found["timeline"]["tensors"][0]["steps"] == [
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+    ]
 
 
 def test_a_check_may_stop_early(program: Path, tmp_path: Path) -> None:
@@ -149,6 +169,7 @@ def test_two_recordings_of_the_same_run_are_equal(recorded: dict[str, Path]) -> 
     for contract in ("bitwise", "ulp=0", "rtol=0", "band=loss:0"):
         code, found = diff(recorded["one"], recorded["two"], contract)
         assert (code, found["verdict"], found["steps_compared"]) == (0, "repeats", 8)
+        assert states(found)["weights"] == ".========" and found["timeline"]["tensors"] == []
     copied = shutil.copytree(recorded["one"], recorded["one"].parent / "copied")
     assert diff(copied, recorded["two"])[0] == 0
 
@@ -162,6 +183,7 @@ def test_recordings_that_differ_are_told_apart_at_the_step(recorded: dict[str, P
             "model 0",
         )
         assert found["steps_compared"] == 2
+        assert states(found)["weights"] == ".==xxxxxx" and found["timeline"]["followed"] == 5
 
 
 def test_kept_values_decide_a_numeric_contract_and_without_them_it_is_undecided(
@@ -169,6 +191,7 @@ def test_kept_values_decide_a_numeric_contract_and_without_them_it_is_undecided(
 ) -> None:
     code, found = diff(recorded["one"], recorded["off"], "rtol=1e-4")
     assert (code, found["first_bit_difference"]["step"], len(found["growth"])) == (0, 3, 7)
+    assert found["timeline"]["tensors"][0]["steps"] == [3, 4, 5, 6, 7, 8]
     assert diff(recorded["one"], recorded["off"], "ulp=1")[1]["first_difference"]["step"] == 3
     code, found = diff(recorded["two"], recorded["off"], "rtol=1e-4")
     assert code == 2 and "--keep-values" in found["reason"]

@@ -167,7 +167,7 @@ def test_a_timeout_and_a_difference_are_told_apart(tmp_path: Path, env: Any) -> 
     assert document["reason_kind"] == "timeout"
     assert {read_manifest(Path(twin)).status for twin in document["recordings"]} == {"cut-off"}
     write(tmp_path, PROGRAM.replace("seed(1)", "seed(__import__('os').getpid())"))
-    document = check(tmp_path / "train.py", env=env).document
+    document = check(tmp_path / "train.py", "--follow", "0", env=env).document
     assert document["verdict"] == "diverges"
     twins = [Path(twin) for twin in document["recordings"]]
     assert {read_manifest(twin).status for twin in twins} == {"held"}

@@ -60,7 +60,13 @@ drop = int""",
 }
 
 
-@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param(text, id=name, marks=pytest.mark.slow if "thread" in name else ())
+        for name, text in MOMENTS.items()
+    ],
+)
 def test_the_moment_of_collection_does_not_matter(tmp_path: Path, moment: str) -> None:
     """Some die before they were ever looked at, some change after the last look at them."""
     program = """
@@ -117,6 +123,7 @@ train(3)
     assert (difference["only_in"], difference["max_abs"]) == (None, 1.0)
 
 
+@pytest.mark.slow
 def test_variables_that_have_died_do_not_keep_their_memory(tmp_path: Path) -> None:
     """Sixty times 32 MiB: dropped with and without a look at them, with a value that nothing can reach any more."""
     program = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from twinrun.comparison.contract import Band, parse_contract
 from twinrun.comparison.ulp import ulp_distance
 from twinrun.errors import UsageError
+from twinrun.recording.frame import GIVEN
 
 tolerances = st.floats(0, 1e6, allow_nan=False)
 metrics = st.text("abcxyz_/", min_size=1, max_size=8)
@@ -71,6 +73,39 @@ def test_tolerances_are_relative_to_the_larger_number(x: float, y: float, rtol: 
     a, b = np.array([x], np.float32), np.array([y], np.float32)
     expected = abs(x - y) <= atol + rtol * max(abs(x), abs(y))
     assert parse_contract(f"rtol={rtol!r},atol={atol!r}").holds(a, b) == expected
+
+
+AUTO = "rtol=auto,atol=auto"
+
+
+@pytest.mark.parametrize(
+    ("kind", "half"),
+    [(np.float64, 1.5e-8), (np.float32, 3.5e-4), (np.complex64, 3.5e-4), (np.float16, 3.1e-2), (ml_dtypes.bfloat16, 8.8e-2)],
+)  # fmt: skip
+def test_auto_is_half_of_the_digits_of_the_type(kind: type, half: float) -> None:
+    zero, one = np.zeros(3, kind), np.ones(3, kind)
+    contract = parse_contract(AUTO)
+    assert contract.holds(zero, (zero + 0.9 * half).astype(kind))
+    assert not contract.holds(zero, (zero + 1.3 * half).astype(kind))
+    assert contract.holds(one, (one + 1.7 * half).astype(kind))
+    assert not contract.holds(one, (one + 2.3 * half).astype(kind))
+
+
+def test_a_loss_that_is_a_python_float_is_taken_for_one_of_32_bits() -> None:
+    a, b = np.array([1.0]), np.array([1.0001])
+    contract = parse_contract(AUTO)
+    assert contract.holds(a, b, "loss") and contract.holds(a, b, "metric")
+    assert not contract.holds(a, b, "weights")
+
+
+@pytest.mark.parametrize("text", [AUTO, "ulp=9", "atol=9"])
+def test_what_must_be_exact_is_compared_bit_for_bit_whatever_else_may_differ(text: str) -> None:
+    contract = replace(parse_contract(text), exact=GIVEN)
+    for kind in (np.float32, np.complex64):
+        a = np.array([1.0], kind)
+        b = np.array([np.nextafter(np.float32(1), np.float32(2))], kind)
+        assert not contract.holds(a, b, "batch") and contract.holds(a, a.copy(), "batch")
+    assert contract.holds(np.float32([1.0]), np.nextafter(np.float32([1.0]), np.float32(2)), "weights")
 
 
 @pytest.mark.parametrize("text", ["rtol=0.5", "atol=1e30", "rtol=1,atol=1e300"])

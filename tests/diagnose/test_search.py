@@ -325,7 +325,7 @@ def test_what_an_audit_names_is_not_reported_where_the_twins_speak_against_it() 
     assert likely(World({"weights": (0, "init")}, []), datasets=(audited(),)) == []
     computed = World({"op": (1, "loss")}, [])
     assert likely(computed, datasets=(audited(),)) == [("TW203", 7)]  # no batch was compared
-    assert likely(computed, datasets=(audited(),), fed=True) == []
+    assert likely(computed, datasets=(audited(),), compared=("batch",)) == []
     drawn = Event(
         source="numpy-random", action="draw", file="/p/train.py", line=7, function="f", call="rand", size=8
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import subprocess
 import textwrap
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from command_lines import PAGES, ROOT, blocks, mentions, words
 
 import twinrun as package
-from support import python, twinrun, write
+from support import LIBRARIES, python, twinrun, write
 from twinrun.cli.group import cli
 
 
@@ -63,7 +65,10 @@ twinrun.probe("drawn", [{drawn}])
 """
 REPEATS = PROGRAM.format(random="sys", drawn="1.0")
 DIVERGES = PROGRAM.format(random="random", drawn="random.random()")
-RUN = ("audit-source", "baselines-in-ci", "check-a-program", "record-and-compare", "reports", "use-the-fixes")
+RUN = (
+    "audit-source", "baselines-in-ci", "check-a-program", "notebooks", "record-and-compare", "reports",
+    "use-the-fixes",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("page", RUN)
@@ -73,9 +78,14 @@ def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Pa
         diverges = any("--resume-diagnosis" in line for line in block)
         for name in ("train.py", "package/train.py"):
             write(tmp_path, DIVERGES if diverges else REPEATS, name)
+        cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": REPEATS}
+        book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+        write(tmp_path, json.dumps(book), "analysis.ipynb")
         for command in block:
-            if "--vary all" in command or ".ipynb" in command:  # minutes; and refused on purpose
+            if "--vary all" in command:  # minutes
                 continue
+            if "--write" in command:  # only into a git tree
+                subprocess.run(["git", "init", "-q", tmp_path], check=True)
             answer = twinrun(*words(command), cwd=tmp_path, env={"COLUMNS": "100"})
             assert answer.code == int(diverges), f"{command}\n{answer.out}\n{answer.err}"
             assert "Traceback" not in answer.err
@@ -109,6 +119,25 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
     after = twinrun("check", "train.py", cwd=tmp_path)
     promised = re.findall(r"^repeats: .*$", page, re.MULTILINE)[0]
     assert after.code == 0 and after.out.startswith(promised), after.out + after.err
+
+
+_TRIED = re.compile(r"^```python\n([^`]*)^```\n\n```console\n\$ ([^\n]+)\n([^`]*)^```$", re.MULTILINE)
+
+
+@pytest.mark.slow  # half a minute each
+@pytest.mark.skipif(not LIBRARIES.exists(), reason="`make setup` installs the libraries of these programs")
+@pytest.mark.parametrize("page", ["custom-loops", "reinforcement-learning"])
+def test_the_programs_of_a_page_give_the_answers_that_it_shows(page: str, tmp_path: Path) -> None:
+    """But for numbers that differ in each run."""
+    tried = _TRIED.findall((ROOT / "docs" / "how-to" / f"{page}.md").read_text())
+    assert tried
+    for program, command, shown in tried:
+        write(tmp_path, program, command.split()[-1])
+        answer = twinrun(*words(command), cwd=tmp_path, env={"PYTHONPATH": str(LIBRARIES)})
+        lines = [
+            line for line in shown.splitlines() if line.lstrip().startswith(("diverges", "error[", "-->"))
+        ]
+        assert lines and set(lines) <= set(answer.out.splitlines()), answer.out + answer.err
 
 
 def test_the_blocks_of_the_page_on_pipelines_run_one_after_the_other() -> None:

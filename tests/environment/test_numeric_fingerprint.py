@@ -39,11 +39,18 @@ MACHINES = {
 AGAINST = {"weaker": "library", "plain": "library", "one thread": "here"}
 
 
+class Taken(dict[str, Fingerprint]):
+    """Each when it is first asked for: it takes some seconds."""
+
+    def __missing__(self, name: str) -> Fingerprint:
+        threads = [1] if name == "one thread" else [2]
+        self[name] = take(threads, environment={**os.environ, **MACHINES.get(name, {})})
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def taken() -> dict[str, Fingerprint]:
-    found = {name: take([2], environment={**os.environ, **played}) for name, played in MACHINES.items()}
-    found["one thread"] = take([1])
-    return found
+    return Taken()
 
 
 def by_name(found: list) -> dict[str, object]:
@@ -63,7 +70,9 @@ def test_the_probes_cover_what_training_is_made_of(taken: dict[str, Fingerprint]
     assert groups >= {"random stream", "training step", "NumPy"}
 
 
-@pytest.mark.parametrize("other", AGAINST)
+@pytest.mark.parametrize(
+    "other", [pytest.param(name, marks=() if name == "one thread" else pytest.mark.slow) for name in AGAINST]
+)
 def test_a_played_machine_differs_in_some_operations_and_not_in_all(
     taken: dict[str, Fingerprint], other: str
 ) -> None:
@@ -78,12 +87,14 @@ def test_a_played_machine_differs_in_some_operations_and_not_in_all(
         assert found_by_name[name].same, name
 
 
+@pytest.mark.slow
 def test_fingerprints_differ_where_the_keys_do(taken: dict[str, Fingerprint]) -> None:
     for other, code in (("weaker", "TW503"), ("plain", "TW504"), ("one thread", "TW505")):
         found = differences(taken[AGAINST[other]].environment, taken[other].environment)
         assert [each.code for each in found if each.group == BITS] == [code]
 
 
+@pytest.mark.slow
 def test_a_probe_that_takes_its_process_down_is_named_and_the_rest_are_run(
     taken: dict[str, Fingerprint],
 ) -> None:
@@ -96,7 +107,7 @@ def test_a_probe_that_takes_its_process_down_is_named_and_the_rest_are_run(
 
 def test_the_command_writes_and_compares_files(taken: dict[str, Fingerprint], tmp_path: Path) -> None:
     paths = {}
-    for name in ("here", "again", "weaker"):
+    for name in ("here", "again", "one thread"):
         paths[name] = tmp_path / f"{name}.json"
         paths[name].write_text(json.dumps(taken[name].as_json()))
         assert read_fingerprint(paths[name]) == taken[name]
@@ -104,12 +115,12 @@ def test_the_command_writes_and_compares_files(taken: dict[str, Fingerprint], tm
     same = run(verb, [str(paths["here"]), str(paths["again"])])
     assert same.exit_code == 0
     assert "agree in bits: a bitwise baseline can be expected to hold" in same.stdout
-    other = run(verb, [str(paths["here"]), str(paths["weaker"]), "--output-format", "json"])
+    other = run(verb, [str(paths["here"]), str(paths["one thread"]), "--output-format", "json"])
     assert other.exit_code == 1
     document = json.loads(other.stdout)
     assert document["schema"] == "twinrun/fingerprint-diff/1"
     assert document["same"] is False
-    in_text = run(verb, [str(paths["here"]), str(paths["weaker"])]).stdout
+    in_text = run(verb, [str(paths["here"]), str(paths["one thread"])]).stdout
     assert "ULPs apart" in in_text
     assert "do not expect a bitwise baseline to hold" in in_text
 

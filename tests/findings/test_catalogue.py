@@ -44,6 +44,7 @@ RELEASED = {
     "TW404": "kernel-choice",
     "TW405": "compiler",
     "TW406": "no-deterministic-kernel",
+    "TW407": "device",
     "TW501": "package-version",
     "TW502": "accelerator-stack",
     "TW503": "hardware",

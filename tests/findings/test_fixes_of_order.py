@@ -235,3 +235,15 @@ def test_a_weighted_bincount_of_unknown_length_gets_no_fix_that_would_not_help()
 @pytest.mark.parametrize("code", ["TW107", "TW207", "TW304", "TW402", "TW501", "TW603", "TW701"])
 def test_codes_that_no_rewrite_can_repair_have_no_fix(code: str) -> None:
     assert propose(code, "train.py", 1, "import keras\nprint(1)\n") is None
+
+
+def test_a_set_that_a_function_is_given_is_sorted_where_it_is_iterated_over() -> None:
+    source = "def number(kinds):\n    return {kind: i for i, kind in enumerate(kinds)}"
+    assert fixed("TW301", source, "enumerate", safe=False).endswith(
+        "for i, kind in enumerate(sorted(kinds))}"
+    )
+    source = "def number(kinds, more):\n    return [(a, b) for a in kinds for b in more]"
+    line = program(source).split("\n").index("    return [(a, b) for a in kinds for b in more]") + 1
+    assert propose("TW301", "train.py", line, program(source)) is None  # either may be the set
+    source = "import os\n\ndef buckets(names):\n    return [hash(name) % 8 for name in names]"
+    assert "crc32" in fixed("TW301", source, "hash", safe=False)

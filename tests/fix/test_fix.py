@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support import COMMAND, environment, python, twinrun
+from support import COMMAND, environment, python, twinrun, write
 
 PROGRAM = """\
 #!/usr/bin/env python
@@ -65,6 +65,8 @@ def test_a_program_with_many_causes_in_two_files_repeats_with_the_patch(tmp_path
     assert found.code == 0, found.out + found.err
     assert git(tmp_path, "diff", "--stat", "--", "*.py") == ""  # the user's files are as they were
     assert re.search(r"^with this patch, \d+ runs", found.err, re.MULTILINE)
+    progress = r"check 1: the program as it is\ntrying 1 of about \d+: (.*\n)+check 2: with \d+ changes?\n"
+    assert re.match(progress, found.err)
     git(tmp_path, "apply", "fix.patch")
     train, helper = ((tmp_path / name).read_bytes().decode() for name in ("train.py", "helper.py"))
     assert train.count("SEED = 42") == helper.count("SEED = 42") == 1
@@ -76,6 +78,12 @@ def test_a_program_with_many_causes_in_two_files_repeats_with_the_patch(tmp_path
     assert len(printed) == 1 and printed != {""}
 
 
+def test_outside_of_git_writing_is_refused_before_anything_is_run(tmp_path: Path) -> None:
+    refused = twinrun("fix", "--write", write(tmp_path, "open('ran', 'w')"), cwd=tmp_path)
+    assert refused.code == 2 and "is not in a git tree" in refused.message
+    assert not (tmp_path / "ran").exists()
+
+
 def test_the_patch_is_written_only_where_git_can_take_it_back(tmp_path: Path) -> None:
     committed(tmp_path, train=ONE)
     script = tmp_path / "train.py"
@@ -85,6 +93,7 @@ def test_the_patch_is_written_only_where_git_can_take_it_back(tmp_path: Path) ->
     refused = twinrun("fix", "--write", "train.py", cwd=tmp_path)
     assert refused.code == 2 and "not committed" in refused.message and "--force" in refused.message
     assert script.read_text() == ONE + "# not committed\n"
+    assert "+np.random.seed(" in refused.out  # what was found is not lost
     git(tmp_path, "checkout", "train.py")
     written = twinrun("fix", "--write", "--seed", "7", "--output-format", "json", "train.py", cwd=tmp_path)
     assert written.code == 0 and written.document["written"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -115,6 +117,7 @@ def printed(folder: Path, text: bytes) -> Delivery:
     return Delivery(Run(1, 0.0, 1.0), folder / "stdout.txt", {})
 
 
+@pytest.mark.slow
 def test_very_long_outputs_are_equal_by_the_digest_of_what_is_left_out(tmp_path: Path) -> None:
     text = b"line\n" * (MOST_OUTPUT // 4)
     differing = bytearray(text)
@@ -143,3 +146,25 @@ def test_when_all_is_over_the_first_and_the_last_two_megabytes_stay(tmp_path: Pa
     assert found[KEPT:-KEPT] == mark.encode()
     shorten_outputs(tmp_path)
     assert file.read_bytes() == found
+
+
+def test_an_interruption_while_it_starts_comes_when_it_can_be_closed(tmp_path: Path) -> None:
+    output = Output(tmp_path)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    begin = output._thread.start
+
+    def interrupted() -> None:
+        another = threading.Thread(
+            target=lambda: signal.raise_signal(signal.SIGINT)
+        )  # the kernel may choose any
+        another.start()
+        another.join()
+        begin()
+
+    output._thread.start = interrupted  # type: ignore[method-assign]
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            output.start()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    output.close()

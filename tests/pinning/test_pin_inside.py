@@ -17,9 +17,8 @@ PROGRAM = Path(__file__).parent.parent / "programs" / "pinning" / "inside.py"
 @pytest.fixture(scope="module")
 def reported() -> dict[str, Any]:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
-    environment["TF_ENABLE_ONEDNN_OPTS"] = (
-        "1"  # left alone, the processor decides, and it would be too late to pin it
-    )
+    # Left alone, the processor decides, and it would be too late to pin it.
+    environment["TF_ENABLE_ONEDNN_OPTS"] = "1"
     done = subprocess.run(
         [sys.executable, str(PROGRAM)],
         capture_output=True,

@@ -51,3 +51,16 @@ def test_allowed_the_check_goes_on_without_op_determinism_and_reports_it(
     assert result["controls"]["op-determinism"]["state"] == "off"
     assert result["controls"]["op-determinism"]["requested"] is None
     assert result["controls"]["tensorflow-seed"]["set_by"] == "twinrun"
+
+
+def test_where_the_program_itself_turns_it_on_that_is_named_too(twinrun: Run, tmp_path: Path) -> None:
+    program = tmp_path / "own.py"
+    turned_on = "tf.config.experimental.enable_op_determinism(); keras.utils.set_random_seed(1)"
+    program.write_text(PROGRAM.read_text().replace("\n\nmodel =", f"\n{turned_on}\nmodel ="))
+    refused = twinrun("check", "--no-diagnose", "--output-format", "json", str(program))
+    result = json.loads(refused.stdout)
+    assert (refused.returncode, result["verdict"]) == (2, "undecided")
+    (finding,) = result["findings"]
+    assert (finding["code"], finding["line"]) == ("TW406", LINE)
+    assert "--pin" not in finding["fix"] and "leave op determinism off" in finding["fix"]
+    assert result["output_tail"].count("File ") > 1 and "/twinrun/" not in result["output_tail"]

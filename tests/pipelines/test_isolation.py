@@ -39,6 +39,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_check_finds_divergence_and_its_cause_when_pipelines_cannot_be_imported(
     broken: Path, tmp_path: Path
 ) -> None:

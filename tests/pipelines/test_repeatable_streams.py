@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def streams(calls: int) -> dict[str, Any]:
     """What a fresh process gives with this many parallel calls."""

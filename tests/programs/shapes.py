@@ -139,6 +139,10 @@ def fit_everything():
         def on_train_batch_end(self, batch, logs=None):
             assert "loss" in logs
 
+    class Plain(keras.layers.Layer):
+        """Without an __init__ of its own: its configuration is made from that of Layer."""
+
+    assert Plain(name="plain").get_config()["name"] == "plain"
     weights = []
     for _ in range(2):
         model = compiled(keras)

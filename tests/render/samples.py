@@ -6,17 +6,22 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from twinrun.comparison.elements import Elements
 from twinrun.comparison.frames import Difference
+from twinrun.comparison.timeline import MOST_COLUMNS, STATES, Curve, Grid, Row, TensorGrowth, Timeline
 from twinrun.findings.finding import Finding, SourceLine
 from twinrun.result import (
     REASON_KINDS,
     CheckResult,
     Conditions,
     Delivered,
+    EnvironmentDifference,
     Experiment,
     Growth,
     OutputDifference,
+    Quantity,
     Stream,
+    WorkerCount,
 )
 
 # A name that would do harm wherever it is not escaped: markup, a closing tag, a terminal's escape, a line of its own.
@@ -94,13 +99,45 @@ SCALAR = CheckResult(
     ),
     notes=("no cause found: there was nothing to try",),
 )  # fmt: skip
+# The same program with 1, 2 and 4 workers.
+COUNTED = CheckResult(
+    "train.py",
+    "repeats",
+    contract="rtol=1e-4",
+    runs=3,
+    steps_compared=4,
+    worker_counts=(
+        WorkerCount(1, 4),
+        *(
+            WorkerCount(
+                count,
+                4,
+                (
+                    Quantity("seeds", "equal"),
+                    Quantity("initial weights", "equal", judged=True),
+                    Quantity("steps", "kept", note="4", judged=True),
+                    Quantity("global batches", "equal", "as sets of elements", judged=True),
+                    Quantity("loss", "within", "averaged over the workers", "", 2, "loss", 1, 1.2e-7),
+                    Quantity("weights", "within", "", "", 1, "worker 0: dense/kernel", 2, 6e-8, judged=True),
+                    Quantity(
+                        "global batch size", "changed", "", f"1 worker: 8; {count} workers: {8 * count}"
+                    ),
+                    Quantity(
+                        "learning rate", "unknown", "", "it is not a variable of the optimizer that was seen"
+                    ),
+                ),
+            )
+            for count in (2, 4)
+        ),
+    ),
+)
 
 
 def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
     """Everything that a result can hold, with `text` wherever a program can put its own words."""
     first = Difference(
         7, "weights", text, others=1, differing=0.25, differing_count=8, size=32, max_ulp=3, max_abs=1.5e-7,
-        first_index=(0, 1), first_values=(text, "1.0"), note=text,
+        first_index=(0, 1), first_values=(text, "1.0"), note=text, elements=Elements((8, 4), 1, ("0900",) * 8, ((0, 7), (1, 1))),
     )  # fmt: skip
     finding = Finding(
         "TW105",
@@ -130,6 +167,10 @@ def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
         first_bit_difference=first,
         growth=tuple(Growth(step, step, 1e-9 * 2**step) for step in range(5, 9)),
         also_differing=(text,),
+        worker_counts=(
+            WorkerCount(1, 8),
+            WorkerCount(2, 8, (Quantity(text, "different", text, text, 1, text),)),
+        ),
         streams=(Stream(1, text),),
         findings=(finding, Finding("TW201", "unseeded-shuffle", text)),
         experiments=(Experiment(text, text, "repeats", 20, 2.0, text),),
@@ -137,6 +178,8 @@ def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
         controls={text: control},
         varied=(text,),
         environment={"name": text, "key": {text: text}, "facts": {text: {text: [text, None]}}},
+        environment_differences=(EnvironmentDifference(text, text, text, text, text),),
+        timeline=drift(text, text),
         timing={"seconds": 2.5},
         recordings=(text,),
         notes=(text,),
@@ -150,6 +193,90 @@ def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
             ignored=(text,),
         ),
     )
+
+
+def drift(*layers: str, parted: int = 7, last: int = 31) -> Timeline:
+    """Twins that differ in all of these layers from a step on, ever more, the first of them at first."""
+    columns = range(1, last + 1)
+    weights = "." + "".join("x" if step >= parted else "=" for step in columns)
+    losses = "." + "".join("x" if step > parted else "=" for step in columns)
+    phases = (Row("batch", "." + "=" * last), Row("loss", losses), Row("weights", weights))
+    after = tuple(range(parted, last + 1))
+    rows = [
+        Row("weights", "=" + "".join("x" if step >= parted + number else "=" for step in after), layer, 2)
+        for number, layer in enumerate(layers)
+    ]
+    loss = tuple(2.0 / step for step in columns)
+    other = tuple(
+        value * (1 + 0.01 * max(0, step - parted)) for step, value in zip(columns, loss, strict=True)
+    )
+    return Timeline(
+        ("A", "B"),
+        Grid(1, 1, phases),
+        Grid(parted, 1, tuple(rows)),
+        (Curve("loss", "loss", tuple(columns), (loss, other)), Curve("metric", "accuracy", (last,), ((0.5,), (None,)))),
+        tuple(
+            TensorGrowth(
+                "weights",
+                f"{layer}/kernel",
+                after,
+                tuple((number + 1) * 2**n for n in range(len(after))),
+                tuple(1e-7 * (number + 1) * 1.5**n for n in range(len(after))),
+                (0.5,) * len(after),
+            )
+            for number, layer in enumerate(layers)
+        ),
+        followed=last - parted,
+        unmeasured=3,
+    )  # fmt: skip
+
+
+# A program whose weights drift apart, as a report shows it best.
+DRIFTING = TYPICAL.replace(
+    steps_compared=6,
+    first_difference=Difference(
+        7, "weights", "net/dense/kernel", others=5, differing=0.25, differing_count=128, size=512, max_ulp=3, max_abs=1.5e-7,
+        first_index=(0, 8), first_values=("0.25", "0.25000015"), elements=Elements((16, 32), 1, (("0" * 8 + "9" * 8) * 2,) * 16, ((0, 15), (8, 31))),
+    ),
+    timeline=drift("net/dense", "net/dense_1", "adam", "net/norm", "net/embedding", "net/head", "net/attention"),
+    environment_differences=(EnvironmentDifference("python.hash_seed", "can change metrics", "the hash seed differs", "1", "2"),),
+)  # fmt: skip
+
+
+def largest() -> CheckResult:
+    """As much as a result can hold, however long the run and however large the model: every list is at its limit."""
+    columns = MOST_COLUMNS + 1
+    steps = tuple(range(0, 100_000, 391))[:MOST_COLUMNS]
+    states = ("=~x" * columns)[:columns]
+    name = "transformer/encoder/block_{}/attention/query_projection"
+    timeline = Timeline(
+        ("A", "B"),
+        Grid(1, 512, tuple(Row(phase, states) for phase in ("init", "batch", "forward", "loss", "gradient", "weights", "metric", "final"))),
+        Grid(1, 512, tuple(Row("weights", states, name.format(number), 12) for number in range(160))),
+        tuple(
+            Curve("metric", f"metric_{n}", steps, tuple(tuple((s + n) / 7 for s in steps) for _ in range(2)))
+            for n in range(12)
+        ),
+        tuple(
+            TensorGrowth(
+                "weights", f"{name.format(n)}/kernel", steps, tuple(s + 1 for s in steps), tuple((s + 1) / 7e9 for s in steps), (1.0,) * len(steps)
+            )
+            for n in range(32)
+        ),
+        unmeasured=1968,
+    )  # fmt: skip
+    packages = {f"a-package-with-a-name-{number}": "1.2.3" for number in range(400)}
+    return DRIFTING.replace(
+        steps_compared=100_000,
+        timeline=timeline,
+        also_differing=tuple(f"weights: {name.format(number)}/kernel" for number in range(49)),
+        growth=tuple(Growth(step, step, step * 1e-9) for step in range(1, 1001)),
+        environment={"name": "large", "key": {"framework": "tensorflow 2.21"}, "facts": {"packages": packages}},
+        environment_differences=tuple(
+            EnvironmentDifference(f"packages.loaded.a-package-{n}", "can change metrics", "it differs", "1.2.3", "1.2.4")
+            for n in range(100)
+        ),
+    )  # fmt: skip
 
 
 _number = st.floats(allow_nan=False, allow_infinity=False)
@@ -175,6 +302,46 @@ _distances = {
     "first_values": st.none() | st.tuples(st.text(), st.text()),
     "note": st.none() | st.text(),
 }
+_in_order = st.lists(st.integers(0, 2**40), min_size=1, max_size=5, unique=True).map(sorted).map(tuple)
+
+
+@st.composite
+def _grids(draw: st.DrawFn) -> Grid:
+    columns = draw(st.integers(1, 9))
+    states = st.text(STATES, min_size=columns, max_size=columns)
+    rows = st.lists(st.builds(Row, st.text(), states, st.text(), st.integers(0, 9)), max_size=60)
+    return Grid(draw(st.integers(0, 9)), draw(st.integers(1, 9)), tuple(draw(rows)))
+
+
+@st.composite
+def _curves(draw: st.DrawFn) -> Curve:
+    steps = draw(_in_order)
+    column = st.tuples(*[st.none() | st.floats(allow_nan=False)] * len(steps))
+    return Curve(
+        draw(st.text()), draw(st.text()), steps, tuple(draw(st.lists(column, min_size=1, max_size=3)))
+    )
+
+
+@st.composite
+def _growths(draw: st.DrawFn) -> TensorGrowth:
+    steps = draw(_in_order)
+    ulps, gaps, shares = (
+        draw(st.tuples(*[each] * len(steps)))
+        for each in (st.none() | st.integers(0, 2**64), st.none() | st.floats(0), st.floats(0, 1))
+    )
+    return TensorGrowth(draw(st.text()), draw(st.text()), steps, ulps, gaps, shares)
+
+
+_timelines = st.builds(
+    Timeline,
+    twins=st.lists(st.text(), max_size=3).map(tuple),
+    phases=_grids(),
+    layers=_grids(),
+    curves=st.lists(_curves(), max_size=2).map(tuple),
+    tensors=st.lists(_growths(), max_size=2).map(tuple),
+    followed=st.integers(0, 9),
+    unmeasured=st.integers(0, 9),
+)
 _differences = st.builds(Difference, **_places) | st.builds(Difference, **_places, **_distances)
 _findings = st.builds(
     Finding,
@@ -188,8 +355,23 @@ _findings = st.builds(
     fix=st.none() | st.text(),
     source=st.lists(st.builds(SourceLine, number=st.integers(1, 9), text=st.text()), max_size=2).map(tuple),
 )
+_quantities = st.builds(
+    Quantity,
+    name=st.text(),
+    outcome=st.sampled_from(("equal", "within", "different", "kept", "changed", "unknown")),
+    how=st.text(),
+    note=st.text(),
+    step=st.none() | st.integers(0, 9),
+    tensor=st.text(),
+    max_abs=st.none() | _number,
+    judged=st.booleans(),
+)
+_counts = st.builds(
+    WorkerCount, st.integers(1, 9), st.integers(0, 9), st.lists(_quantities, max_size=2).map(tuple)
+)
 results = st.builds(
     CheckResult,
+    worker_counts=st.lists(_counts, max_size=2).map(tuple),
     program=st.text(),
     verdict=_verdicts,
     reason=st.none() | st.text(),
@@ -213,6 +395,10 @@ results = st.builds(
     controls=_facts,
     varied=st.lists(st.text(), max_size=2).map(tuple),
     environment=_facts,
+    environment_differences=st.none() | st.lists(
+        st.builds(EnvironmentDifference, field=st.text(), group=st.text(), sentence=st.text(), a=st.text(), b=st.text()), max_size=2
+    ).map(tuple),
+    timeline=st.none() | _timelines,
     timing=st.fixed_dictionaries({"seconds": st.floats(0, 1e6)}),
     recordings=st.lists(st.text(), max_size=2).map(tuple),
     notes=st.lists(st.text(), max_size=2).map(tuple),

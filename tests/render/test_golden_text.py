@@ -6,14 +6,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from samples import REPEATING, SCALAR, TYPICAL, UNJUDGED
+from samples import COUNTED, REPEATING, SCALAR, TYPICAL, UNJUDGED
 
 from twinrun.render.text import as_lines
 from twinrun.result import CheckResult
 from twinrun.terminal import text_of
 
 GOLDEN = Path(__file__).parent / "golden"
-RESULTS = {"repeats": REPEATING, "diverges": TYPICAL, "one-number": SCALAR, "undecided": UNJUDGED}
+RESULTS = {
+    "repeats": REPEATING,
+    "diverges": TYPICAL,
+    "one-number": SCALAR,
+    "undecided": UNJUDGED,
+    "worker-counts": COUNTED,
+}
 VIEWS = [
     (name, width, colour, verbose)
     for name in RESULTS

@@ -21,7 +21,7 @@ def line() -> Iterator[LiveLine]:
 
 def twins(now: float, *steps: int) -> Any:
     return [
-        SimpleNamespace(name=name, step=step, last_message=now)
+        SimpleNamespace(name=name, step=step, last_message=now, doing="")
         for name, step in zip("AB", steps, strict=True)
     ]
 
@@ -53,6 +53,14 @@ def test_it_says_what_is_tried_and_how_much_time_is_left(line: LiveLine) -> None
         "0:00, 1:29 left  trying 2 of about 4: with random.random frozen  "
     )
     assert ", 0:00 left" in line.line(now + 100)
+
+
+def test_it_says_what_a_twin_does_that_is_not_the_programs(line: LiveLine) -> None:
+    now = time.monotonic()
+    pair = twins(now, 0, 0)
+    line.twins(pair)
+    pair[1].doing = "compiling the digest of 588 variables on the GPU"
+    assert line.line(now).split("  ")[1:] == [pair[1].doing, "before the first step"]
 
 
 def test_a_name_cannot_write_to_the_terminal(line: LiveLine) -> None:

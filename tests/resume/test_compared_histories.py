@@ -5,14 +5,24 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
+from twinrun.launch.options import Screen
+from twinrun.launch.program import Program
+from twinrun.protocol import Facts
+from twinrun.recording.digest import digest_array
 from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import Frame, Layout, pack
 from twinrun.recording.manifest import Manifest
 from twinrun.recording.store import Writer
 from twinrun.resume.compare import Compared, compare
+from twinrun.resume.one_stop import OneStop, Unjudged
+from twinrun.resume.options import ResumeOptions
+from twinrun.resume.outcome import Stop
 
 STEPS, EPOCH = 12, 4
 ROLES = {
@@ -236,6 +246,50 @@ def test_slots_that_the_first_step_makes_anew(tmp_path: Path) -> None:
     assert found.holes[0].detail == "adam/kernel_momentum: made anew"
 
 
+@pytest.mark.parametrize(("metrics", "equal"), [((7,), True), ((0, 7), True), ((0, 8), False)])
+def test_metrics_of_a_model_that_loading_replaced_do_not_count(
+    tmp_path: Path, metrics: tuple[int, ...], equal: bool
+) -> None:
+    def measured(frames: list[Frame], *digests: int) -> list[Frame]:
+        *steps, end = frames
+        names = ("metric/total", "metric/total[2]")[: len(digests)]
+        layout = Layout((*end.layout.phases, *("final",) * len(digests)), (*end.layout.names, *names))
+        return [*steps, Frame(end.step, 0, layout, end.digests + pack(list(digests)))]
+
+    again = measured(Training(**_after(6)).frames(STEPS - 6), *metrics)
+    found = _compared(tmp_path, measured(Training().frames(STEPS), 7), again, 6)
+    assert (found.first is None) == equal
+
+
+def _counting(frames: list[Frame]) -> list[Frame]:
+    """With a variable that counts the steps of its process."""
+
+    def one(frame: Frame) -> Frame:
+        layout = Layout((*frame.layout.phases, frame.layout.phases[0]), (*frame.layout.names, "count"))
+        count = pack([digest_array(np.asarray(frame.step, np.int64))])
+        return Frame(frame.step, frame.span, layout, frame.digests + count)
+
+    return [frame if frame.layout is EPOCH_END else one(frame) for frame in frames]
+
+
+def test_a_count_that_begins_anew_is_no_difference_where_nothing_comes_of_it(tmp_path: Path) -> None:
+    again = Training(**_after(6)).frames(STEPS - 6)
+    found = _compared(tmp_path, _counting(Training().frames(STEPS)), _counting(again), 6)
+    assert (
+        found.first is None and found.note == "count counts anew after the restart, and nothing else differs"
+    )
+
+
+@pytest.mark.parametrize(("lost", "parts"), [("seed", ["seeds"]), ("hidden", ["weights"])])
+def test_a_count_that_begins_anew_is_blamed_where_nothing_else_was_lost(
+    tmp_path: Path, lost: str, parts: list[str]
+) -> None:
+    again = Training(**{**_after(6), lost: 9}).frames(STEPS - 6)
+    found = _compared(tmp_path, _counting(Training().frames(STEPS)), _counting(again), 6)
+    assert [hole.part for hole in found.holes] == parts
+    assert found.holes[0].detail.startswith("count: as at the start") == (lost == "hidden")
+
+
 def test_a_loss_that_the_optimizer_has_no_part_in(tmp_path: Path) -> None:
     """Without the averages of fit, and with random numbers that no variable holds."""
 
@@ -266,6 +320,53 @@ def test_a_variable_that_is_trained_in_one_run_only_is_a_difference(tmp_path: Pa
     again = [_without(frame, "adam/kernel_momentum") for frame in Training(**_after(6)).frames(STEPS - 6)]
     found = _compared(tmp_path, Training().frames(STEPS), again, 6)
     assert found.first is not None and (found.first.step, found.first.tensor) == (7, "adam/kernel_momentum")
+
+
+def _digested_on_gpu(frame: Frame, name: str) -> Frame:
+    """As it would be recorded there: another digest of the same value, and its kind."""
+    kinds = "".join("d" if each == name else "h" for each in frame.layout.names)
+    if "d" not in kinds:
+        return frame
+    moved = _with(frame, name, _digests(frame)[frame.layout.names.index(name)] + 1)
+    layout = Layout(frame.layout.phases, frame.layout.names, kinds)
+    return Frame(frame.step, frame.span, layout, moved.digests)
+
+
+@pytest.mark.parametrize("name", ["kernel", "x"])
+def test_digests_of_different_kinds_are_neither_equal_nor_a_difference(tmp_path: Path, name: str) -> None:
+    again = [_digested_on_gpu(frame, name) for frame in Training(**_after(6)).frames(STEPS - 6)]
+    found = _compared(tmp_path, Training().frames(STEPS), again, 6)
+    assert found.unknown is not None and found.unknown.tensor == name
+    assert found.first is None and found.holes == ()
+
+
+def test_digests_of_one_kind_are_compared_wherever_they_were_taken(tmp_path: Path) -> None:
+    def both(frames: list[Frame]) -> list[Frame]:
+        return [_digested_on_gpu(_digested_on_gpu(frame, "x"), "kernel") for frame in frames]
+
+    again = Training(**_after(6)).frames(STEPS - 6)
+    found = _compared(tmp_path, both(Training().frames(STEPS)), both(again), 6)
+    assert found.unknown is None and found.first is None and found.joined is not None
+
+
+def test_a_stop_with_digests_of_different_kinds_is_undecided(tmp_path: Path) -> None:
+    whole = Training().frames(STEPS)
+    alone: Any = SimpleNamespace(
+        folder=tmp_path,
+        reader=open_recording(_recorded(tmp_path / "A", whole))[1],
+        facts=[Facts(roles=ROLES)],
+    )
+    stop = OneStop(ResumeOptions(Program("train.py")), alone, Screen(), Stop(6))
+    stopped = [_digested_on_gpu(frame, "kernel") for frame in whole[:7]]
+    _recorded(stop.stopped, stopped)
+    with pytest.raises(Unjudged) as before:
+        stop.differs_before(len(stopped))
+    again = [_digested_on_gpu(frame, "x") for frame in Training(**_after(6)).frames(STEPS - 6)]
+    restarted = open_recording(_recorded(stop.restarted, again))[1]
+    with pytest.raises(Unjudged) as after:
+        stop.compared(restarted, Facts())
+    for found in (before.value.reason, after.value.reason):
+        assert found.kind == "not-comparable" and "on a GPU in one run" in found.message
 
 
 def _compared(folder: Path, whole: list[Frame], again: list[Frame], stopped_at: int) -> Compared:

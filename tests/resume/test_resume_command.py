@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from pages import blocks, install
 from support import Answer, interrupt, start, twinrun, write
 
-PAGE = blocks("add-a-framework.md")
-PAGE.pop("train.py")
+pytestmark = pytest.mark.usefixtures("tinynet")
 
 # Saves after every fourth step, and goes on from there.
 PROGRAM = """
@@ -42,15 +40,10 @@ for step in range(first, 12):
 """
 
 
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str | None]:
-    return {"PYTHONPATH": str(install(PAGE, tmp_path))}
-
-
-def resume(folder: Path, text: str, env: Any, *options: str) -> Answer:
+def resume(folder: Path, text: str, *options: str) -> Answer:
     (folder / "work").mkdir(exist_ok=True)
     program = write(folder / "work", text)
-    return twinrun("resume", "--output-format", "json", *options, program, cwd=folder / "work", env=env)
+    return twinrun("resume", "--output-format", "json", *options, program, cwd=folder / "work")
 
 
 def parts(found: dict[str, Any]) -> list[str]:
@@ -58,8 +51,8 @@ def parts(found: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM"])
-def test_a_program_that_restores_all_it_needs(tmp_path: Path, env: Any, how: str) -> None:
-    answer = resume(tmp_path, PROGRAM, env, "--signal", how)
+def test_a_program_that_restores_all_it_needs(tmp_path: Path, how: str) -> None:
+    answer = resume(tmp_path, PROGRAM, "--signal", how)
     found = answer.document
     assert (answer.code, found["verdict"], found["steps"], found["signal"]) == (0, "repeats", 12, how), found
     assert found["checkpoints"] == [4, 8]
@@ -67,19 +60,20 @@ def test_a_program_that_restores_all_it_needs(tmp_path: Path, env: Any, how: str
         (4, 4, 8),
         (8, 8, 4),
     ]
+    assert [stop["files"] for stop in found["stops"]] == [{"equal": 1, "different": [], "texts": []}] * 2
     assert not (tmp_path / "work" / "saved.json").exists()  # every run has its own view of the folder
 
 
-def test_steps_that_are_done_again_after_a_stop_between_checkpoints(tmp_path: Path, env: Any) -> None:
-    found = resume(tmp_path, PROGRAM, env, "--at", "6,10").document
+def test_steps_that_are_done_again_after_a_stop_between_checkpoints(tmp_path: Path) -> None:
+    found = resume(tmp_path, PROGRAM, "--at", "6,10").document
     assert found["verdict"] == "repeats"
     assert [(stop["at"], stop["resumed_after"]) for stop in found["stops"]] == [(6, 4), (10, 8)]
 
 
 def test_before_the_first_checkpoint_starting_over_is_right_and_shows_nothing_of_a_resume(
-    tmp_path: Path, env: Any
+    tmp_path: Path,
 ) -> None:
-    answer = resume(tmp_path, PROGRAM, env, "--at", "2")
+    answer = resume(tmp_path, PROGRAM, "--at", "2")
     found = answer.document
     [stop] = found["stops"]
     assert (answer.code, found["verdict"], found["reason_kind"]) == (2, "undecided", "no-checkpoint")
@@ -87,20 +81,20 @@ def test_before_the_first_checkpoint_starting_over_is_right_and_shows_nothing_of
     assert "nothing had been saved yet" in stop["notes"][0]
 
 
-def test_a_stop_before_the_first_checkpoint_beside_one_that_was_resumed(tmp_path: Path, env: Any) -> None:
-    answer = resume(tmp_path, PROGRAM, env, "--at", "2,6")
+def test_a_stop_before_the_first_checkpoint_beside_one_that_was_resumed(tmp_path: Path) -> None:
+    answer = resume(tmp_path, PROGRAM, "--at", "2,6")
     assert (answer.code, answer.document["verdict"]) == (0, "repeats")
 
 
-def test_a_stop_at_random_can_be_repeated(tmp_path: Path, env: Any) -> None:
-    found = resume(tmp_path, PROGRAM, env, "--at", "random").document
+def test_a_stop_at_random_can_be_repeated(tmp_path: Path) -> None:
+    found = resume(tmp_path, PROGRAM, "--at", "random").document
     at = found["stops"][0]["at"]
     assert found["verdict"] == "repeats" and 4 <= at <= 11
     assert f"--at {at}" in found["notes"][-1]
 
 
-def test_a_program_that_starts_over(tmp_path: Path, env: Any) -> None:
-    answer = resume(tmp_path, PROGRAM.replace("if file.exists()", "if False"), env, "--at", "6")
+def test_a_program_that_starts_over(tmp_path: Path) -> None:
+    answer = resume(tmp_path, PROGRAM.replace("if file.exists()", "if False"), "--at", "6")
     found = answer.document
     assert (answer.code, found["stops"][0]["outcome"], parts(found)) == (1, "started-over", ["start"])
     assert (
@@ -109,10 +103,10 @@ def test_a_program_that_starts_over(tmp_path: Path, env: Any) -> None:
     )
 
 
-def test_data_that_begins_anew(tmp_path: Path, env: Any) -> None:
+def test_data_that_begins_anew(tmp_path: Path) -> None:
     text = PROGRAM.replace("for step in range(first, 12):", "for place, step in enumerate(range(first, 12)):")
     text = text.replace("* (step + 1)\n", "* (place + 1)\n")
-    answer = resume(tmp_path, text, env, "--at", "6")
+    answer = resume(tmp_path, text, "--at", "6")
     found = answer.document
     assert (answer.code, parts(found)) == (1, ["data-position"])
     assert (found["stops"][0]["resumed_after"], found["stops"][0]["first_difference"]["step"]) == (4, 5)
@@ -120,12 +114,12 @@ def test_data_that_begins_anew(tmp_path: Path, env: Any) -> None:
     assert "at step 5 it was fed the batch of step 1" in found["findings"][0]["evidence"][0]
 
 
-def test_more_steps_than_were_left(tmp_path: Path, env: Any) -> None:
+def test_more_steps_than_were_left(tmp_path: Path) -> None:
     text = PROGRAM.replace("range(first, 12)", "range(first, first + 12)")
-    assert parts(resume(tmp_path, text, env, "--at", "6").document) == ["steps"]
+    assert parts(resume(tmp_path, text, "--at", "6").document) == ["steps"]
 
 
-def test_a_checkpoint_that_the_kill_damaged(tmp_path: Path, env: Any) -> None:
+def test_a_checkpoint_that_the_kill_damaged(tmp_path: Path) -> None:
     """The program writes in place, and is killed while it does."""
     slow = """def save(step):
     if step == 8:
@@ -135,7 +129,7 @@ def test_a_checkpoint_that_the_kill_damaged(tmp_path: Path, env: Any) -> None:
         time.sleep(1)
 """
     text = PROGRAM.replace("def save(step):\n", slow)
-    answer = resume(tmp_path, text, env, "--at", "save")
+    answer = resume(tmp_path, text, "--at", "save")
     found = answer.document
     damaged = next(stop for stop in found["stops"] if stop["at"] == 8)
     assert (answer.code, damaged["outcome"], parts(found)) == (1, "failed", ["loading"]), found
@@ -143,7 +137,7 @@ def test_a_checkpoint_that_the_kill_damaged(tmp_path: Path, env: Any) -> None:
     assert "cannot be loaded" in found["findings"][0]["message"]
 
 
-def test_a_handler_that_saves_on_SIGTERM(tmp_path: Path, env: Any) -> None:
+def test_a_handler_that_saves_on_SIGTERM(tmp_path: Path) -> None:
     handler = """
 def ask(*_):
     global asked
@@ -154,34 +148,101 @@ signal.signal(signal.SIGTERM, ask)
 for step in"""
     text = PROGRAM.replace("\nfor step in", handler)
     text += "    if asked:\n        save(step + 1)\n        sys.exit(0)\n"
-    found = resume(tmp_path, text, env, "--at", "6", "--signal", "SIGTERM").document
+    found = resume(tmp_path, text, "--at", "6", "--signal", "SIGTERM").document
     [stop] = found["stops"]
     assert found["verdict"] == "repeats" and stop["resumed_after"] in (6, 7), found
 
 
-def test_a_program_that_does_not_repeat_is_not_judged(tmp_path: Path, env: Any) -> None:
-    answer = resume(tmp_path, PROGRAM.replace("tinynet.seed(1)", ""), env)
+def test_a_program_that_does_not_repeat_is_not_judged(tmp_path: Path) -> None:
+    answer = resume(tmp_path, PROGRAM.replace("tinynet.seed(1)", ""))
     found = answer.document
     assert (answer.code, found["verdict"], found["reason_kind"]) == (2, "undecided", "not-repeating")
     assert "twinrun check" in found["notes"][-1]
-    assert resume(tmp_path, PROGRAM.replace("tinynet.seed(1)", ""), env, "--pin", "--at", "6").code == 0
+    assert resume(tmp_path, PROGRAM.replace("tinynet.seed(1)", ""), "--pin", "--at", "6").code == 0
 
 
-def test_a_program_that_saves_nothing(tmp_path: Path, env: Any) -> None:
-    answer = resume(tmp_path, PROGRAM.replace("        save(step + 1)", "        pass"), env)
+def test_a_program_that_saves_nothing(tmp_path: Path) -> None:
+    answer = resume(tmp_path, PROGRAM.replace("        save(step + 1)", "        pass"))
     assert (answer.code, answer.document["reason_kind"]) == (2, "no-checkpoint")
 
 
-def test_a_restart_that_fails_later(tmp_path: Path, env: Any) -> None:
+def test_what_the_program_leaves_is_compared_too(tmp_path: Path) -> None:
+    """It forgets how good its best model was, and replaces it with a worse one. Lines of a log, names of arrays, and files that
+    differ from run to run do not count."""
+    text = PROGRAM.replace("def save", "best = 9.0\ndef save")
+    text += """    with open("log.txt", "a") as log:
+        print(f"step {step + 1}", file=log)
+    if model.weight[0] < best:
+        best = model.weight[0]
+        np.save("best.npy", model.weight)
+np.savez("renamed.npz", **{f"weight-{first}": model.weight})
+np.save("made-up.npy", np.frombuffer(os.urandom(8), "u1"))
+"""
+    answer = resume(tmp_path, text, "--at", "6")
+    found = answer.document
+    [stop] = found["stops"]
+    assert (answer.code, found["reason_kind"], stop["outcome"]) == (2, "unwatched-output", "equal"), found
+    assert stop["files"] == {"equal": 1, "different": ["best.npy"], "texts": ["log.txt", "renamed.npz"]}
+    assert "best.npy" in found["reason"]
+    assert "not compared, as they differ from run to run: made-up.npy" in found["notes"]
+
+
+def test_a_checkpoint_outside_of_the_folder_is_named_and_nothing_is_called_resumed(tmp_path: Path) -> None:
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    text = PROGRAM.replace('pathlib.Path("saved', f'pathlib.Path("{outside}/saved')
+    text = text.replace(
+        "os.replace(partial, file)", "file.write_text(partial.read_text())"
+    )  # both twins do so
+    answer = resume(tmp_path, text)
+    found = answer.document
+    assert (answer.code, found["verdict"], found["reason_kind"]) == (2, "undecided", "no-checkpoint"), found
+    assert f"shared by all runs: {outside}/saved.json" in " ".join(found["notes"])
+
+
+CHILD = """
+import sys
+import numpy as np
+import tinynet
+
+tinynet.seed(2)
+tinynet.Line(3).train_step(np.full((4, 3), float(sys.argv[1])), np.ones(4))
+"""
+
+
+def test_processes_that_the_program_starts_are_compared_as_wholes(tmp_path: Path) -> None:
+    """One does the same in every run, the other something else after a restart."""
+    (tmp_path / "work").mkdir()
+    write(tmp_path / "work", CHILD, "worker.py")
+    text = "import subprocess" + PROGRAM
+    for argument in ("1", "first + 2"):
+        text += f"subprocess.run([sys.executable, 'worker.py', str({argument})], check=True)\n"
+    answer = resume(tmp_path, text, "--at", "6")
+    found = answer.document
+    assert (answer.code, found["reason_kind"], found["children"]) == (2, "not-comparable", 2), found
+    assert "but not worker.py 2, which it starts" in found["reason"]
+
+
+def test_a_program_that_lets_others_train_cannot_be_stopped(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    write(tmp_path / "work", PROGRAM, "worker.py")
+    answer = resume(
+        tmp_path, "import subprocess, sys\nsubprocess.run([sys.executable, 'worker.py'], check=True)\n"
+    )
+    assert (answer.code, answer.document["reason_kind"]) == (2, "no-step")
+    assert "done by a process that the program starts" in answer.document["reason"]
+
+
+def test_a_restart_that_fails_later(tmp_path: Path) -> None:
     text = PROGRAM.replace("    x = ", "    assert not (first and step == 10)\n    x = ")
-    answer = resume(tmp_path, text, env, "--at", "6")
+    answer = resume(tmp_path, text, "--at", "6")
     [stop] = answer.document["stops"]
     assert (answer.code, stop["outcome"]) == (1, "failed") and "exit code 1 after 5 steps" in stop["reason"]
     assert "AssertionError" in stop["output_tail"]
 
 
-def test_a_program_that_fails_by_itself(tmp_path: Path, env: Any) -> None:
-    answer = resume(tmp_path, PROGRAM + "raise SystemExit(3)\n", env)
+def test_a_program_that_fails_by_itself(tmp_path: Path) -> None:
+    answer = resume(tmp_path, PROGRAM + "raise SystemExit(3)\n")
     assert (answer.code, answer.document["reason_kind"]) == (2, "crashed")
 
 
@@ -200,26 +261,26 @@ def test_options_that_make_no_sense_are_refused(tmp_path: Path, options: list[st
     assert answer.code == 2 and says in answer.message, answer.err
 
 
-def test_a_step_that_the_program_does_not_take(tmp_path: Path, env: Any) -> None:
-    answer = resume(tmp_path, PROGRAM, env, "--at", "12")
+def test_a_step_that_the_program_does_not_take(tmp_path: Path) -> None:
+    answer = resume(tmp_path, PROGRAM, "--at", "12")
     assert answer.code == 2 and "--at 12: the program takes 12 steps" in answer.message
 
 
-def test_on_a_terminal(tmp_path: Path, env: Any) -> None:
+def test_on_a_terminal(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     program = write(tmp_path / "work", PROGRAM.replace("if file.exists()", "if False"))
-    answer = twinrun("resume", "--at", "6", program, cwd=tmp_path / "work", env=env)
+    answer = twinrun("resume", "--at", "6", program, cwd=tmp_path / "work")
     assert answer.code == 1
     assert "diverges: stopped after step 6, it started over from step 1" in answer.out
     assert "error[TW701]: the program started over" in answer.out and "fix:" in answer.out
 
 
-def test_interrupted_it_leaves_a_result(tmp_path: Path, env: Any) -> None:
+def test_interrupted_it_leaves_a_result(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     slow = PROGRAM.replace("    x = ", "    time.sleep(0.5)\n    x = ")
     program = write(tmp_path / "work", slow)
     words = ("resume", "--output-format", "json", "--dir", tmp_path / "kept", program)
-    process = start(*words, cwd=tmp_path / "work", env=env)
+    process = start(*words, cwd=tmp_path / "work")
     while not (tmp_path / "kept" / "B").is_dir():
         assert process.poll() is None
         time.sleep(0.05)

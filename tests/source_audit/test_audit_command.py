@@ -215,7 +215,7 @@ def test_a_syntax_error_in_the_program_is_undecided(here: Path) -> None:
     document = json.loads(audit(here, "--source-only", "--output-format", "json", "broken.py").stdout)
     assert document["verdict"] == "undecided"
     assert document["problems"] == [
-        {"file": "broken.py", "line": 2, "reason": document["reason"].partition(": ")[2]}
+        {"file": "broken.py", "line": 2, "cell": None, "reason": document["reason"].partition(": ")[2]}
     ]
 
 

@@ -49,3 +49,20 @@ def test_the_set_that_reaches_training_is_named_before_the_others(tmp_path: Path
     (tmp_path / "parts" / "words.py").write_text(words)
     file, line, _ = ProgramSource(script).hash_order()[0]
     assert (Path(file).name, line) == ("words.py", 3)
+
+
+def test_a_set_that_is_a_parameter_where_its_order_is_used_is_found_by_what_the_audit_follows(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import keras\nimport numpy as np\nKINDS = {'spiral', 'ring', 'bar'}\n"
+        "class Sky:\n"
+        "    def __init__(self, kinds):\n"
+        "        self.number = {kind: i for i, kind in enumerate(kinds)}\n"
+        "sky = Sky(KINDS)\n"
+        "y = np.array([sky.number[kind] for kind in ('ring', 'bar')])\n"
+        "model = keras.Sequential([keras.layers.Dense(1)])\n"
+        "model.compile('sgd', 'mse')\nmodel.fit(np.ones((2, 3)), y)\n"
+    )
+    assert [line for _, line, _ in ProgramSource(script).hash_order()] == [6]

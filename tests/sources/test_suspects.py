@@ -14,6 +14,7 @@ from twinrun.diagnose.suspects import suspects
 from twinrun.findings.finding import Finding
 from twinrun.frameworks.keras.sources.loaders import Workers
 from twinrun.frameworks.tensorflow.sources.parallel_map import Stage
+from twinrun.frameworks.tensorflow.sources.strategies import Made
 from twinrun.frameworks.tensorflow.sources.tf_generators import GeneratorDraw
 from twinrun.protocol.event import Event, Use
 from twinrun.protocol.evidence import Evidence, NoCode, side_by_side
@@ -306,6 +307,32 @@ def test_a_changed_file_is_frozen_with_the_files_that_only_one_run_read() -> Non
     first = found([read("/p/state"), read("/p/a")], [other(read("/p/state"))])[0]
     frozen = tuple(Freeze("input-files", "read", path) for path in ("/p/state", "/p/a"))
     assert (first.code, first.freeze, first.sequential) == ("TW304", frozen, True)
+
+
+@pytest.mark.parametrize(
+    ("first", "also", "reduction"),
+    [
+        (("gradient", "reduced/w"), (), True),
+        (("loss", "loss"), ("gradient: reduced/w", "weights: w"), True),  # the losses are summed up as well
+        (("gradient", "local/w"), ("gradient: reduced/w",), False),
+        (("loss", "loss"), ("gradient: local/w", "gradient: reduced/w"), False),
+        (("loss", "loss"), ("weights: w",), False),
+        (("batch", "x"), ("gradient: reduced/w",), False),
+    ],
+)
+def test_the_order_of_a_sum_is_suspected_where_only_the_sum_differs(
+    first: tuple[str, str], also: tuple[str, ...], reduction: bool
+) -> None:
+    made = Made("MultiWorkerMirroredStrategy", 3, "AUTO", number=0)
+    one = event(("strategies", "make"), call="S", detail=made)
+    two = other(one, detail=msgspec.to_builtins(msgspec.structs.replace(made, number=2)))
+    evidence = Evidence(Difference(1, *first), side_by_side([one], [two]), also=also)
+    by_order = [each for each in suspects(evidence) if each.code == "TW603"]
+    assert [each.freeze[0].action for each in by_order] == (["ring", "sorted"] if reduction else [])
+    message = (
+        "S has the gradients of its replicas summed by AUTO, and worker 0 of one run is worker 2 of the other"
+    )
+    assert all(each.message == message for each in by_order)
 
 
 def test_the_phase_decides_which_of_two_is_tried_first() -> None:

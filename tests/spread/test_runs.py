@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
+from twinrun.launch.children import Child, Content
 from twinrun.launch.program import Program
+from twinrun.protocol.child import ChildProcess
 from twinrun.recording.frame import Frame, Layout
-from twinrun.spread import runs
+from twinrun.spread import numbers, runs
 from twinrun.spread.plan import ALL, IMPLEMENTATION, REPEAT, RunKey, SpreadOptions
+from twinrun.spread.remarks import not_repeated
 from twinrun.spread.report import Run
 
 
@@ -24,7 +28,21 @@ def test_the_last_value_counts_and_that_of_an_epoch_before_that_of_a_batch() -> 
         frame(2, "loss metric", "loss epoch/loss", 1.0, 2.0),
         frame(2, "weights", "scale", 7.0),
     ]
-    assert runs.metrics_of(frames) == {"loss": 2.0, "score": 0.1}
+    assert numbers.metrics_of(frames) == {"loss": 2.0, "score": 0.1}
+
+
+@pytest.mark.parametrize(("reporting", "measured"), [(["a", ""], {"loss": 1.0}), (["a", "b"], {}), ([], {})])
+def test_a_process_that_the_program_starts_is_measured_where_no_other_reports(
+    monkeypatch: pytest.MonkeyPatch, reporting: list[str], measured: dict[str, float]
+) -> None:
+    children = [
+        Child(ChildProcess(label, label, 1), Path(label), "ended", content=Content(1)) for label in reporting
+    ]
+    monkeypatch.setattr(numbers, "children_of", lambda _: children)
+    monkeypatch.setattr(numbers, "_read", lambda path: {"loss": 1.0} if path.name in ("a", "b") else {})
+    found = numbers.numbers_of(Path("run"))
+    assert (found.metrics, found.children) == (measured, tuple(label for label in reporting if label))
+    assert numbers.numbers_of(Path("a")).children == ()  # the program has numbers of its own
 
 
 def collected(*made: Run) -> runs.Collected:
@@ -36,9 +54,9 @@ def run(source: str, number: int, loss: float) -> Run:
 
 
 def test_a_pinned_program_that_does_not_repeat_is_reported() -> None:
-    (note,) = runs._not_repeated(collected(run(ALL, 0, 1.0), run(REPEAT, 0, 1.5)))
+    (note,) = not_repeated(run(ALL, 0, 1.0), run(REPEAT, 0, 1.5))
     assert "does not repeat though it is pinned (loss was 1.0 and 1.5 with the same seed)" in note
-    assert not list(runs._not_repeated(collected(run(ALL, 0, math.nan), run(REPEAT, 0, math.nan))))
+    assert not list(not_repeated(run(ALL, 0, math.nan), run(REPEAT, 0, math.nan)))
 
 
 def test_a_source_is_given_up_after_three_equal_runs_unless_it_may_race() -> None:

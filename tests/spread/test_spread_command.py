@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
 
 from support import interrupt, start, twinrun, write
 
-Variables = dict[str, str | None]
+pytestmark = pytest.mark.usefixtures("tinynet")
 # The weights come from tinynet's stream, the data from NumPy's, which the program seeds itself; nothing comes from
-# Python's. It would go on from the file that it leaves, if it found one.
+# Python's, and one number from a seed that is an option of the program's. It would go on from the file that it leaves, if it found one.
 PROGRAM = """
     import random, sys
     from pathlib import Path
@@ -28,12 +29,11 @@ PROGRAM = """
     twinrun.probe("weight", model.weight[0])
     twinrun.probe("number", np.random.normal(0.0, 1.0))
     twinrun.probe("found", float(found))
+    twinrun.probe("own", np.random.default_rng(int(sys.argv[-1]) if sys.argv[1:] else 0).normal())
 """
 
 
-def test_each_source_alone_moves_what_comes_from_it_and_nothing_else(
-    tmp_path: Path, tinynet: Variables
-) -> None:
+def test_each_source_alone_moves_what_comes_from_it_and_nothing_else(tmp_path: Path) -> None:
     program = write(tmp_path, PROGRAM)
     page = tmp_path / "page.html"
     words = (
@@ -42,7 +42,7 @@ def test_each_source_alone_moves_what_comes_from_it_and_nothing_else(
         "--seeds=4",
         "--sources=tinynet-noise,numpy-random,python-random,implementation",
     )
-    answer = twinrun(*words, "--output-format=json", f"--html={page}", env=tinynet, cwd=tmp_path)
+    answer = twinrun(*words, "--output-format=json", f"--html={page}", cwd=tmp_path)
     assert answer.code == 0, answer.err
     document = answer.document
     figures = {metric["name"]: metric["sources"] for metric in document["metrics"]}
@@ -65,14 +65,14 @@ def test_each_source_alone_moves_what_comes_from_it_and_nothing_else(
     assert page.read_text().count("<svg") == 3
 
 
-def test_a_program_of_known_variance_is_measured_as_it_is(tmp_path: Path, tinynet: Variables) -> None:
+def test_a_program_of_known_variance_is_measured_as_it_is(tmp_path: Path) -> None:
     """`number` is a normal variate of variance 1; the runs before it were made once."""
     program, saved = write(tmp_path, PROGRAM), tmp_path / "spread.json"
-    words = ("--output-format=json", f"--output-file={saved}", program)
-    first = twinrun("spread", "--seeds=3", "--quiet", *words, env=tinynet, cwd=tmp_path)
+    words = ("--seed-option=--seed", "--output-format=json", f"--output-file={saved}", program)
+    first = twinrun("spread", "--seeds=3", "--quiet", *words, cwd=tmp_path)
     assert (first.code, first.err) == (0, f"wrote {saved}\n")
     before = json.loads(saved.read_text())
-    more = twinrun("spread", "--seeds=8", f"--reuse={saved}", *words, env=tinynet, cwd=tmp_path)
+    more = twinrun("spread", "--seeds=8", f"--reuse={saved}", *words, cwd=tmp_path)
     assert more.code == 0 and more.err.count("seed, run") == 5, more.err
     document = json.loads(saved.read_text())
     assert document["runs"][:3] == before["runs"][:3]
@@ -81,29 +81,29 @@ def test_a_program_of_known_variance_is_measured_as_it_is(tmp_path: Path, tinyne
     assert found["runs"] == 8
     assert found["interval"][0] < 0.0 < found["interval"][1]
     assert found["sd_interval"][0] < 1.0 < found["sd_interval"][1]
+    assert next(each for each in document["metrics"] if each["name"] == "own")["sources"]["seed"]["sd"] > 0
     assert 2.5 * math.sqrt(2) * found["sd"] < number["band"]["width"] < 4 * math.sqrt(2) * found["sd"]
-    _baseline(program, saved, document, tinynet)
+    _baseline(program, saved, document)
 
 
-def _baseline(program: Path, saved: Path, document: dict[str, object], tinynet: Variables) -> None:
-    """The bands become the contract of a baseline, whose run is one of the spread's."""
+def _baseline(program: Path, saved: Path, document: dict[str, object]) -> None:
+    """The bands become the contract of a baseline, whose run is one of the spread's, with its seed."""
     folder = program.parent
     store = ("--name=tiny", f"--store={folder / 'kept'}")
-    words = ("baseline", "record", program, f"--from-spread={saved}", *store)
-    answer = twinrun(*words, "--output-format=json", env=tinynet, cwd=folder)
+    words = ("baseline", "record", f"--from-spread={saved}", *store)
+    answer = twinrun(*words, "--output-format=json", cwd=folder)
     assert answer.code == 0, answer.out + answer.err
     assert answer.document["contract"] == document["contract"]
     (kept,) = (folder / "kept" / "tiny").glob("*.json")
-    assert '"pin": "4' in kept.read_text() and ",reseed" in kept.read_text()
-    other = twinrun("baseline", "check", *store, "--pin=99,reseed", program, env=tinynet, cwd=folder)
+    seed = re.search(r'"pin": "(4\d),reseed"', kept.read_text())
+    assert seed and f'"{seed[1]}"' in kept.read_text().partition('"arguments"')[2].partition("]")[0]
+    other = twinrun("baseline", "check", *store, "--pin=99,reseed", program, cwd=folder)
     assert other.code == 0, other.out + other.err  # an honest run with another seed
-    both = twinrun(*words, "--contract=ulp=1", env=tinynet, cwd=folder)
+    both = twinrun(*words, "--contract=ulp=1", cwd=folder)
     assert both.code == 2 and "brings its own contract" in both.message
 
 
-def test_two_variants_are_compared_from_programs_and_from_saved_spreads(
-    tmp_path: Path, tinynet: Variables
-) -> None:
+def test_two_variants_are_compared_from_programs_and_from_saved_spreads(tmp_path: Path) -> None:
     program = """
         import sys
         import numpy as np, tinynet, twinrun
@@ -113,18 +113,32 @@ def test_two_variants_are_compared_from_programs_and_from_saved_spreads(
     write(tmp_path, program)
     saved = tmp_path / "far.json"
     words = ("--seeds=4", "--quiet", "--output-format=json")
-    twinrun("spread", *words, f"--output-file={saved}", "train.py", "100", env=tinynet, cwd=tmp_path)
-    answer = twinrun("spread", *words, "--compare", "train.py 0.0", saved, env=tinynet, cwd=tmp_path)
+    twinrun("spread", *words, f"--output-file={saved}", "train.py", "100", cwd=tmp_path)
+    answer = twinrun("spread", *words, "--compare", "-m train 0.0", saved, cwd=tmp_path)
     assert answer.code == 0, answer.err
     score = next(metric for metric in answer.document["metrics"] if metric["name"] == "score")
     assert score["difference"] == pytest.approx(100)  # of the same seeds
-    assert answer.document["variants"] == ["train.py 0.0", str(saved)]
+    assert answer.document["variants"] == ["-m train 0.0", str(saved)]
     assert answer.document["a"]["runs"][0]["metrics"]["score"] < 50
+    (tmp_path / "compared.json").write_text(answer.out)
+    shown = twinrun("report", tmp_path / "compared.json")
+    assert shown.code == 0 and shown.out.startswith("A: -m train 0.0 (4 runs with different seeds)")
 
 
-def test_interrupted_it_reports_what_it_has(tmp_path: Path, tinynet: Variables) -> None:
+def test_the_numbers_of_a_process_that_the_program_starts(tmp_path: Path) -> None:
+    write(tmp_path, PROGRAM, "worker.py")
+    program = write(
+        tmp_path, "import subprocess, sys\nsubprocess.run([sys.executable, 'worker.py'], check=True)\n"
+    )
+    answer = twinrun("spread", program, "--seeds=2", "--output-format=json", cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    assert {metric["name"] for metric in answer.document["metrics"]} >= {"weight", "number"}
+    assert "the numbers are those of a process that the program starts: worker.py" in answer.document["notes"]
+
+
+def test_interrupted_it_reports_what_it_has(tmp_path: Path) -> None:
     program = write(tmp_path, PROGRAM)
-    command = start("spread", "--seeds=500", "--output-format=json", program, env=tinynet, cwd=tmp_path)
+    command = start("spread", "--seeds=500", "--output-format=json", program, cwd=tmp_path)
     assert command.stderr is not None
     for line in command.stderr:
         if line.startswith("seed, run"):
@@ -137,12 +151,12 @@ def test_interrupted_it_reports_what_it_has(tmp_path: Path, tinynet: Variables) 
     assert 2 <= sum(run["source"] == "seed" for run in document["runs"]) < 500
 
 
-def test_what_cannot_be_measured_is_an_error_that_says_why(tmp_path: Path, tinynet: Variables) -> None:
+def test_what_cannot_be_measured_is_an_error_that_says_why(tmp_path: Path) -> None:
     crash = write(tmp_path, "raise SystemExit('no data here')", "crash.py")
-    answer = twinrun("spread", crash, env=tinynet, cwd=tmp_path)
+    answer = twinrun("spread", crash, cwd=tmp_path)
     assert answer.code == 2 and "the first run failed" in answer.message and "no data here" in answer.err
     silent = write(tmp_path, "print(1)", "silent.py")
-    answer = twinrun("spread", silent, env=tinynet, cwd=tmp_path)
+    answer = twinrun("spread", silent, cwd=tmp_path)
     assert answer.code == 2 and "no training step was observed" in answer.message
 
 
@@ -158,10 +172,10 @@ def test_what_cannot_be_measured_is_an_error_that_says_why(tmp_path: Path, tinyn
     ],
 )
 def test_a_wrong_option_is_an_error_before_anything_runs(
-    tmp_path: Path, tinynet: Variables, words: tuple[str, ...], message: str
+    tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     write(tmp_path, PROGRAM)
-    answer = twinrun("spread", *words, env=tinynet, cwd=tmp_path)
+    answer = twinrun("spread", *words, cwd=tmp_path)
     assert answer.code == 2 and message in answer.message
 
 

@@ -16,8 +16,8 @@ from twinrun.comparison.contract import parse_contract
 from twinrun.errors import BadResult, NotComparable
 from twinrun.render.spread_html import as_html
 from twinrun.render.spread_text import comparison_lines, spread_lines
-from twinrun.spread.comparing import comparison
-from twinrun.spread.measure import typical_pin
+from twinrun.spread.comparing import ComparisonReport, comparison
+from twinrun.spread.measure import typical_run
 from twinrun.spread.plan import ALL, IMPLEMENTATION, REPEAT
 from twinrun.spread.report import Failed, Run, SpreadReport
 
@@ -56,7 +56,7 @@ def text(lines: Any) -> str:
 
 def test_every_figure_says_how_many_runs_are_behind_it() -> None:
     shown = text(spread_lines(FULL))
-    figures = [line for line in shown.splitlines() if "±" in line or "%" in line]
+    figures = [line for line in shown.splitlines() if re.search(r"±|%|p =|one honest run in", line)]
     assert figures and all(re.search(r"\b\d+ (runs|pairs)", line) for line in figures), shown
 
 
@@ -72,7 +72,10 @@ def test_the_source_that_moves_a_metric_is_named() -> None:
     accuracy, loss = FULL.metrics
     assert accuracy.strongest and accuracy.strongest.source == "weights"
     assert loss.strongest and (loss.strongest.source, loss.strongest.next) == ("data", None)
-    assert "data moves it most" in text(spread_lines(FULL))
+    assert "of these, data alone moves it" in text(spread_lines(FULL))
+    assert re.search(
+        r"weights moves it most in these runs, .* \(p = \S+ with 10 and 10 runs\)", text(spread_lines(FULL))
+    )
 
 
 def test_what_is_not_the_seeds_is_a_share_of_the_variance() -> None:
@@ -134,9 +137,21 @@ def test_a_metric_whose_name_a_contract_cannot_hold_has_no_band() -> None:
 def test_the_baseline_is_made_of_the_most_typical_run() -> None:
     found = report(runs(ALL, loss=[1.0, 9.0, 5.1, 8.0, 2.0]))
     assert found.typical and found.typical.number == 2
-    assert (typical_pin(found).seed, typical_pin(found).reseed) == (44, True)
-    fixed = typical_pin(report(runs(IMPLEMENTATION, loss=[1.0, 2.0, 3.0])))
+    pin, arguments = typical_run(found)
+    assert (pin.seed, pin.reseed, arguments) == (44, True, ())
+    fixed, _ = typical_run(report(runs(IMPLEMENTATION, loss=[1.0, 2.0, 3.0])))
     assert fixed.seed == 42 and not fixed.wants("op-determinism")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [(("--epochs", "3", "--seed", "…"), ("--epochs", "3", "--seed", "44")), (("seed=…",), ("seed=44",))],
+)
+def test_the_baselines_run_has_its_own_seed_among_its_arguments(
+    arguments: tuple[str, ...], given: tuple[str, ...]
+) -> None:
+    found = report(runs(ALL, loss=[1.0, 9.0, 5.1, 8.0, 2.0]), arguments=arguments)
+    assert typical_run(found)[1] == given
 
 
 def test_where_nothing_moves_the_report_says_why_that_may_be() -> None:
@@ -192,6 +207,8 @@ def test_variants_that_are_far_apart_differ_and_only_where_they_do() -> None:
     assert "accuracy: B is higher, beyond the seed" in shown
     assert "the variants differ beyond the seed in accuracy (of 2 metrics" in shown
     assert found.as_json()["differs"] is True and "<svg" in as_html(found)
+    again = ComparisonReport.from_json(json.loads(json.dumps(found.as_json())))
+    assert again.as_json() == found.as_json()
 
 
 def test_the_same_variant_twice_does_not_differ() -> None:

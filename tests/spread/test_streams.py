@@ -9,6 +9,8 @@ import pytest
 
 from support import PROGRAMS, python
 
+pytestmark = pytest.mark.slow
+
 BASE = "42,reseed"
 MOVES = {
     "weights": {"weights"},

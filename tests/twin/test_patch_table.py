@@ -115,6 +115,17 @@ def test_a_wrapper_that_cannot_be_made_counts_as_missing(monkeypatch: pytest.Mon
     assert table.troubles[0].where == "a_library:function"
 
 
+def test_what_two_owners_wrap_goes_through_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(
+        Point("x:function", lambda session, original: original, "a step", ("verdict",)), monkeypatch
+    )
+    table.provide()
+    for owner in ("one", "another", "one"):
+        table.session.patches.install(owner, [table.point])
+    kind, inner = table.library.function()
+    assert kind == "replaced" and inner()[0] == "replaced" and inner()[1]() == "original"
+
+
 def test_the_installed_releases_have_every_point_and_doctor_shows_the_table_as_found() -> None:
     rows = twinrun("doctor", "--patches", "--output-format", "json").document["patches"]
     needed = [row for row in rows if not row["optional"]]

@@ -13,8 +13,10 @@ import numpy as np
 
 from twinrun.baselines.kept_run import KeptRun, KeptSteps, Row
 from twinrun.comparison.contract import BITWISE, Contract, parse_contract
-from twinrun.comparison.frames import STEP_COUNT, Difference
-from twinrun.comparison.judge import Judge
+from twinrun.comparison.frames import STEP_COUNT, Difference, differences, unlike
+from twinrun.comparison.judge import Judge, not_comparable
+from twinrun.comparison.timeline import Timeline
+from twinrun.comparison.tracking import Mark, Tracker
 from twinrun.launch.family import Comparison
 from twinrun.recording.digest import digest_array
 from twinrun.recording.frame import Frame, Layout, pack
@@ -38,14 +40,34 @@ def compare_runs(then: KeptRun, now: KeptRun, contract: str) -> CheckResult:
 
 def compare_steps(then: KeptSteps, now: KeptSteps, contract: str) -> CheckResult:
     """Of one process. `first_bit_difference` is there whatever the contract; `first_difference` is what breaks it."""
-    bits, steps = first_bits(then, now)
-    if bits is None:
-        return _found(REPEATS, steps_compared=steps)
+    bits, steps, unknown = first_bits(then, now)
+    if bits is None and unknown is None:
+        return _found(REPEATS, steps_compared=steps, timeline=_timeline(then, now))
     terms = parse_contract(contract)
     if terms.bitwise:
-        return _broken(bits).replace(first_bit_difference=bits, steps_compared=steps)
-    found = _bands(terms, then, now) if terms.bands else _numeric(terms, then, now)
-    return found.replace(first_bit_difference=bits, steps_compared=min(then.last_step, now.last_step))
+        found = _broken(bits) if bits is not None else _found(UNDECIDED, unknown)
+    else:
+        found = _bands(terms, then, now) if terms.bands else _numeric(terms, then, now)
+        steps = min(then.last_step, now.last_step)
+    timeline = _timeline(then, now, found.first_difference)
+    return found.replace(first_bit_difference=bits, steps_compared=steps, timeline=timeline)
+
+
+def _timeline(then: KeptSteps, now: KeptSteps, broken: Difference | None = None) -> Timeline | None:
+    """Of the steps that both keep. Equal chains are equal histories; behind the first difference a step is compared only
+    where digests of its tensors are kept."""
+    tracker = Tracker(NAMES)
+    for a, b in _pairs(then, now):
+        frames = [then.frame(a), now.frame(b)]
+        if a.chain == b.chain:
+            tracker.add(frames)
+        elif all(frame.digests for frame in frames) and not unlike(*frames):
+            within = broken is None or a.step < broken.step
+            found = differences(frames[0], frames[1], NAMES)
+            tracker.add(frames, {each.key: Mark(within) for each in found if each.judged})
+        else:
+            tracker.add_values(frames)
+    return tracker.timeline()
 
 
 _found = partial(CheckResult.of, "")
@@ -55,15 +77,17 @@ def _broken(found: Difference) -> CheckResult:
     return _found(DIVERGES, _reason(found), first_difference=found)
 
 
-def first_bits(then: KeptSteps, now: KeptSteps) -> tuple[Difference | None, int]:
-    """The first difference in bits, and the step up to which there is none. Equal chains are equal histories."""
+def first_bits(then: KeptSteps, now: KeptSteps) -> tuple[Difference | None, int, Reason | None]:
+    """The first difference in bits, the step up to which there is none, and why it is not known whether there is one.
+    Equal chains are equal histories."""
     pairs = list(_pairs(then, now))
     equal = 0
     for number, (a, b) in enumerate(pairs):
         if a.chain != b.chain:
-            return _located(then, now, pairs[number:], equal), equal
+            found = _located(then, now, pairs[number:], equal)
+            return (None, equal, found) if isinstance(found, Reason) else (found, equal, None)
         equal = a.step
-    return _uneven(then, now), equal
+    return _uneven(then, now), equal, None
 
 
 def _pairs(then: KeptSteps, now: KeptSteps) -> Iterator[tuple[Row, Row]]:
@@ -72,16 +96,23 @@ def _pairs(then: KeptSteps, now: KeptSteps) -> Iterator[tuple[Row, Row]]:
     return ((row, others[row.seq]) for row in then.rows if row.seq in others)
 
 
-def _located(then: KeptSteps, now: KeptSteps, pairs: list[tuple[Row, Row]], equal: int) -> Difference:
-    """The tensor that differs at the first of these rows, or at the next one whose tensors are kept."""
+def _located(
+    then: KeptSteps, now: KeptSteps, pairs: list[tuple[Row, Row]], equal: int
+) -> Difference | Reason:
+    """The tensor that differs at the first of these rows, or at the next one whose tensors are kept. A reason where they
+    may differ or not."""
     step = pairs[0][0].step
     span = max(1, step - equal)
     judge = _KeptJudge(BITWISE)
     for a, b in pairs:
         frames = [then.frame(a), now.frame(b)]
         if not all(frame.digests for frame in frames):
+            if doubtful := unlike(*frames):
+                return not_comparable(doubtful[0])
             continue
         found = judge.look(frames, [_scalars(frame) for frame in frames])
+        if judge.unmeasured is not None:
+            return judge.unmeasured
         if found is not None and a is pairs[0][0]:
             return msgspec.structs.replace(found, span=max(span, found.span))
         if found is not None:
@@ -178,6 +209,10 @@ class _KeptJudge:
     def __init__(self, contract: Contract) -> None:
         self._sides = [_Side(name) for name in NAMES]
         self._judge = Judge(contract, self._sides)
+
+    @property
+    def unmeasured(self) -> Reason | None:
+        return self._judge.unmeasured
 
     def look(self, frames: list[Frame], values: list[dict[Key, np.ndarray]]) -> Difference | None:
         """What breaks the contract at these frames, of which these values are known."""

@@ -21,7 +21,7 @@ from twinrun.launch.children import Child, children_of
 from twinrun.masking import Masked
 from twinrun.recording.dump import read_dump
 from twinrun.recording.folder import open_recording
-from twinrun.recording.frame import EVIDENCE, PHASES, Frame, Layout
+from twinrun.recording.frame import EVIDENCE, Frame, Layout
 from twinrun.recording.outline import Key, Part
 from twinrun.recording.pieces import is_text
 from twinrun.recording.reader import Reader
@@ -50,6 +50,16 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
     values: tuple[tuple[int, float], ...] = ()
 
 
+class KeptLayout(msgspec.Struct, frozen=True, array_like=True):
+    phases: tuple[str, ...]
+    names: tuple[str, ...]
+    kinds: str = ""  # of digests, as in a Layout
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.phases, self.names, self.kinds)
+
+
 class Sample(msgspec.Struct, frozen=True, array_like=True):
     """Some values of a tensor that the run ended with, where a contract needs values."""
 
@@ -70,16 +80,15 @@ class KeptSteps(Masked):
     frames: int = 0
     last_step: int = 0
     metrics: dict[str, float] = field(default_factory=dict)  # the last value of each loss, metric and probe
-    layouts: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()  # phases and names
+    layouts: tuple[KeptLayout, ...] = ()
     rows: tuple[Row, ...] = ()
     samples: tuple[Sample, ...] = ()
 
     def frame(self, row: Row) -> Frame:
         """The frame of a row, as a recording has it. Raises where a row does not fit its layout."""
-        layout = Layout(*self.layouts[row.layout])
+        layout = self.layouts[row.layout].layout
         digests = bytes.fromhex(row.digests or "")
-        sizes = (len(layout.phases), len(digests) // 8 if row.digests else len(layout))
-        if sizes != (len(layout), len(layout)) or not set(layout.phases) <= set(PHASES):
+        if not layout.is_valid or (row.digests and len(digests) != 8 * len(layout)):
             raise ValueError(f"step {row.step} does not fit its layout")
         if any(entry >= len(layout) for entry, _ in row.values):
             raise ValueError(f"step {row.step} has values of tensors that it does not have")
@@ -139,7 +148,7 @@ def _kept_child(child: Child[Path]) -> Child[KeptSteps]:
         ending = _ending(read_dump(values)) if values.is_file() else {}
         kept = KeptSteps(**_of_recording(reader), samples=samples_of(ending))
     about = msgspec.structs.replace(child.about, pid=0)
-    return Child(about, kept, child.status, child.trouble, child.content)
+    return Child(about, kept, child.status, child.trouble, child.content, child.member)
 
 
 def _ending(tensors: Mapping[Key, Any]) -> dict[Key, Any]:
@@ -181,14 +190,14 @@ def _thinned(
     frames: Iterable[Frame],
 ) -> dict[str, Any]:
     """The fields of KeptSteps, but for samples."""
-    layouts: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
+    layouts: dict[Layout, int] = {}
     rows, left = [], MOST_DIGESTS
     for seq in kept_steps(count):
         frame = frame_at(seq)
         frame = _part_of(
             frame, [e for e in range(len(frame.layout)) if frame.layout.phases[e] not in EVIDENCE]
         )
-        layout = layouts.setdefault((frame.layout.phases, frame.layout.names), len(layouts))
+        layout = layouts.setdefault(frame.layout, len(layouts))
         # The final state is the most telling, and is kept in any case.
         whole = frame.digests and (len(frame.layout) <= left or seq == count - 1)
         left -= len(frame.layout) if whole else 0
@@ -199,7 +208,7 @@ def _thinned(
         "frames": count,
         "last_step": rows[-1].step if rows else 0,
         "metrics": metrics,
-        "layouts": tuple(layouts),
+        "layouts": tuple(KeptLayout(each.phases, each.names, each.kinds) for each in layouts),
         "rows": tuple(rows),
     }
 
@@ -211,7 +220,11 @@ def _part_of(frame: Frame, entries: list[int]) -> Frame:
     return Frame(
         frame.step,
         frame.span,
-        Layout(tuple(layout.phases[e] for e in entries), tuple(layout.names[e] for e in entries)),
+        Layout(
+            tuple(layout.phases[e] for e in entries),
+            tuple(layout.names[e] for e in entries),
+            "".join(layout.kinds[e] for e in entries) if layout.kinds else "",
+        ),
         b"".join(frame.digest(e) for e in entries),
         tuple((new[entry], value) for entry, value in frame.values if entry in new),
     )

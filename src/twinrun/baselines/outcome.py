@@ -11,6 +11,8 @@ from twinrun.result import CheckResult
 
 
 class BaselineDetails(Struct, frozen=True):
+    """A baseline, what was done with it, and what has changed since it was recorded."""
+
     name: str
     action: str  # recorded | accepted | unchanged | checked
     key: str
@@ -27,4 +29,6 @@ class BaselineDetails(Struct, frozen=True):
 class BaselineResult(
     CheckResult, frozen=True, kw_only=True, tag_field="schema", tag="twinrun/baseline-check/1"
 ):
+    """The fields of a `CheckResult`, and one more."""
+
     baseline: BaselineDetails

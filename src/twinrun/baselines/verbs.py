@@ -17,6 +17,7 @@ from twinrun.baselines.outcome import BaselineDetails, BaselineResult
 from twinrun.baselines.store import Store, checked_name, file_of
 from twinrun.environment.difference import BITS, NOTHING
 from twinrun.environment.environment import EnvironmentKey
+from twinrun.environment.verdict import as_shown
 from twinrun.errors import BadBaseline, UsageError
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason
 
@@ -212,6 +213,7 @@ def _result(
         contract=baseline.contract if baseline else "bitwise",
         runs=1,
         environment=environment.as_json(),
+        environment_differences=as_shown(between(baseline.environment, environment)) if baseline else None,
         recordings=(run.recording,) if run.recording else (),
     )
     details = BaselineDetails(name, action, environment.name, store.location, file, history=history)

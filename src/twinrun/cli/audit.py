@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def audit(ctx: click.Context, /, source_only: bool, files: bool, **given: Any) -> None:
     """Report what in PROGRAM keeps it from repeating, before anything is trained.
 
-    PROGRAM is a script, a folder (every .py file in it), or a module with -m. What follows a script or module
+    PROGRAM is a script, a notebook, a folder (every .py file and notebook in it), or a module with -m. What follows a script or module
     are its own arguments: the audit takes its options to have the values that this command line gives.
 
     Exit codes: 0 no findings, 1 findings, 2 could not judge.
@@ -42,14 +42,16 @@ def audit(ctx: click.Context, /, source_only: bool, files: bool, **given: Any) -
 
 def _audited(program: tuple[str, ...], module: str | None, *, files: bool, source_only: bool) -> AuditResult:
     from twinrun.launch.audit_run import audit_datasets
-    from twinrun.launch.program import must_be_program
+    from twinrun.launch.program import must_be_readable
+    from twinrun.notebooks import is_notebook
     from twinrun.source_audit.audit import audit_source, module_file
     from twinrun.source_audit.audit_result import audit_result
 
     if module is None and not program:
         raise UsageError("which program?", hint="twinrun audit train.py, or twinrun audit -m package.train")
     for path in map(Path, program if files else program[: module is None]):
-        must_be_program(path)
+        if is_notebook(path) and path.is_file():
+            must_be_readable(path)
     if files:
         return audit_result(" ".join(program), audit_source(program), None)
     if module is not None:

@@ -13,6 +13,7 @@ import click
 from twinrun.cli import options
 from twinrun.cli.options import TEXT_OR_JSON, BaselineVerb, Decorator, shared
 from twinrun.errors import UsageError
+from twinrun.trackers import TITLES
 
 if TYPE_CHECKING:
     from twinrun.baselines.baseline import Baseline
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from twinrun.baselines.store import Store
     from twinrun.baselines.verbs import Listed
     from twinrun.result import CheckResult
-    from twinrun.spread.report import SpreadReport
 
 _RUNS = {"least": 1, "help": "Runs that must agree."}
 
@@ -80,7 +80,7 @@ def accept(ctx: click.Context, /, **given: Any) -> None:
 
 
 @baseline.command(cls=BaselineVerb)
-@running_verb("no_rerun", formats=("text", "html", "json", "sarif", "junit", "github"))
+@running_verb("no_rerun", *TITLES, formats=("text", "html", "json", "sarif", "junit", "github"))
 def check(ctx: click.Context, /, **given: Any) -> None:
     """Run PROGRAM once and compare it with the baseline NAME of this environment.
 
@@ -115,9 +115,11 @@ def list_(
 def _each(given: dict[str, Any], one: Callable[[dict[str, Any], Store], CheckResult]) -> int:
     """The baseline that was named, or that of every configured program that has one."""
     from twinrun.cli.programs import all_wanted, configured, for_each, worst
+    from twinrun.publish.send import asked_for, send
     from twinrun.render import write_results
-    from twinrun.render.several import BASELINES, one_program_only
+    from twinrun.render.several import BASELINES, as_document, one_program_only
 
+    trackers = asked_for(given) if "mlflow" in given else {}
     store = _store(given["store"])
     if given["name"] is not None:
         results = [("", one(given, store))]
@@ -132,6 +134,7 @@ def _each(given: dict[str, Any], one: Callable[[dict[str, Any], Store], CheckRes
         results = for_each(named, lambda each: one({**each.given(given), "name": each.baseline}, store))
     shown = {name: given[name] for name in ("output_format", "output_file", "html", "quiet", "verbose")}
     write_results(results, **shown, together=BASELINES)
+    send(as_document(results, BASELINES), trackers)
     return worst([result.exit_code for _, result in results])
 
 
@@ -203,29 +206,28 @@ def _as_recorded(given: dict[str, Any], known: list[Baseline]) -> dict[str, Any]
     latest = max(known, key=lambda each: each.recorded)
     taken: dict[str, Any] = {name: getattr(latest, name) for name in ("steps", "pin") if given[name] is None}
     if not given["program"] and given["module"] is None and not given["recording"]:
-        taken |= _program_of(latest, "the baseline")
+        taken |= _as_given(latest.program, latest.arguments, "the baseline")
     return taken
 
 
-def _program_of(kept: Baseline | SpreadReport, what: str) -> dict[str, Any]:
-    """The program that made it, as it would be given."""
+def _as_given(program: str, arguments: tuple[str, ...], what: str) -> dict[str, Any]:
+    """The program that made something, as it would be given."""
     from twinrun.masking import MASK
-    from twinrun.spread.measure import VARIED
 
-    if any(MASK in word or word == VARIED for word in kept.arguments):
+    if any(MASK in word for word in arguments):
         raise UsageError(
-            f"{what} does not know all its arguments: some may be secret, or vary, and were not kept",
+            f"{what} does not know all its arguments: some may be secret, and were not kept",
             hint="name the program with its arguments, or record it with --show-arguments",
         )
-    if kept.program.startswith("-m "):
-        return {"module": kept.program[3:], "program": kept.arguments}
-    return {"program": (kept.program, *kept.arguments)}
+    if program.startswith("-m "):
+        return {"module": program[3:], "program": arguments}
+    return {"program": (program, *arguments)}
 
 
 def _from_spread(given: dict[str, Any]) -> dict[str, Any]:
     """The bands of a saved spread as the contract, and its most typical run as the one to record."""
     from twinrun.cli.spread import saved
-    from twinrun.spread.measure import typical_pin
+    from twinrun.spread.measure import typical_run
 
     report = saved(given["from_spread"])
     if given["contract"] != "bitwise" or given["recording"]:
@@ -237,13 +239,14 @@ def _from_spread(given: dict[str, Any]) -> dict[str, Any]:
             f"{given['from_spread']} recommends no band: nothing moved, or there are too few runs",
             hint="record it without --from-spread: bit for bit",
         )
+    pin, arguments = typical_run(report)
     taken: dict[str, Any] = {"contract": report.contract}
     if given["pin"] is None:
-        taken["pin"] = str(typical_pin(report))
+        taken["pin"] = str(pin)
     if given["steps"] is None:
         taken["steps"] = report.steps
     if not given["program"] and given["module"] is None:
-        return taken | _program_of(report, "the spread")
+        return taken | _as_given(report.program, arguments, "the spread")
     program = str(options.the_program(given["program"], given["module"]))
     if program != report.program:
         raise UsageError(

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
-from twinrun.errors import UsageError
+from twinrun.errors import CannotWrite, UsageError
 
 if TYPE_CHECKING:
     from twinrun.findings.fixes import Fix
+    from twinrun.launch.program import Program
 
 _CHECKED = (
     "runs",
@@ -38,24 +39,23 @@ _BUDGET = {"help": "Time for the whole search; then what was found so far is pri
 def fix(ctx: click.Context, /, **given: Any) -> None:
     """Find the smallest patch that makes PROGRAM repeat, and prove it by running the twins with it.
 
-    The patch goes to stdout, for git apply or patch -p1, and what was proved to stderr. Files are changed only with
-    --write. Exit codes: 0 the patched program repeats, 1 it still diverges, 2 could not judge.
+    The patch goes to stdout, for git apply or patch -p1, and what was proved to stderr. That of a notebook shows the
+    cells that change. Files are changed only with --write. Exit codes: 0 the patched program repeats, 1 it still diverges, 2 could not judge.
     """
     from twinrun.cli.progress import screen
-    from twinrun.findings.fixes.diff import patch_root
+    from twinrun.findings.fixes.diff import patch_root, shows_cells
     from twinrun.fix.search import Search
     from twinrun.fix.trials import Trials
-    from twinrun.render import json_text, note_secrets, write
+    from twinrun.render import json_text, note_cells, note_secrets, write
     from twinrun.render.fix_text import proved
     from twinrun.settings import check_options
     from twinrun.terminal import say
 
-    if given["interactive"] and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("--interactive needs a terminal", hint="leave it out, and read the patch instead")
     started = time.monotonic()
     program = the_program(given["program"], given["module"])
+    _must_be_possible(program, given)
     options = check_options(program, **{name: given[name] for name in _CHECKED})
-    live = screen(quiet=given["quiet"] or given["no_progress"])
+    live = screen(quiet=given["quiet"] or given["no_progress"], lines=True)
     try:
         trials = Trials(options, live, seconds=given["budget"], seed=given["seed"])
         search = Search(trials)
@@ -68,9 +68,13 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
     finally:
         live.close()
     texts = trials.patch(search.units).texts
-    written = bool(given["write"] and texts)
-    if written:
-        trials.files.write(texts, force=given["force"])
+    refused: CannotWrite | None = None
+    if given["write"] and texts:
+        try:
+            trials.files.write(texts, force=given["force"])
+        except CannotWrite as problem:  # what was found is printed all the same
+            refused = problem
+    written = bool(given["write"] and texts) and refused is None
     result = result.replace(seconds=round(time.monotonic() - started, 3), written=written)
     if given["output_format"] == "json":
         write(json_text(result.as_json()), given["output_file"])
@@ -78,16 +82,35 @@ def fix(ctx: click.Context, /, **given: Any) -> None:
         patch = trials.files.patch(texts)
         note_secrets(patch)
         write(patch, given["output_file"])
-        if texts and not written and (root := patch_root(texts)) != Path.cwd():
+        if texts and not written and (root := patch_root(texts)) != Path.cwd() and not shows_cells(patch):
             say(f"apply it in {root}")
+        if not written:
+            note_cells(patch)
         say(proved(result, quiet=given["quiet"]).rstrip("\n"))
+    if refused is not None:
+        raise refused
     ctx.exit(result.exit_code)
 
 
+def _must_be_possible(program: Program, given: dict[str, Any]) -> None:
+    """Better known now than when the patch is there."""
+    from twinrun.fix.user_files import must_be_in_git
+
+    if given["interactive"] and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("--interactive needs a terminal", hint="leave it out, and read the patch instead")
+    program.must_exist()
+    if given["write"] and not given["force"] and not given["module"]:
+        must_be_in_git(Path(program.target))
+
+
 def _ask(change: Fix) -> str:
+    from twinrun.findings.finding import spelled
+    from twinrun.notebooks.places import place_in_text
     from twinrun.protocol import relative
     from twinrun.terminal import inline, say
 
-    say(f"\n{inline(relative(change.file))}:{change.line}: {inline(change.note)}\n{change.changes()}")
+    cell, line = place_in_text(change.source, change.line)
+    place = spelled(relative(change.file), line, cell)
+    say(f"\n{inline(place)}: {inline(change.note)}\n{change.changes()}")
     answer: str = click.prompt("take this change", type=click.Choice(["y", "n", "q"]), err=True)
     return answer

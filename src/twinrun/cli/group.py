@@ -46,7 +46,7 @@ class TopVerbs(Verbs):
         try:
             return super().invoke(ctx)
         except TwinrunError as error:
-            _say_error(error)
+            say_error(error)
             ctx.exit(COULD_NOT_JUDGE)
         except KeyboardInterrupt as stop:
             with contextlib.suppress(OSError):  # of a terminal that is gone
@@ -55,17 +55,25 @@ class TopVerbs(Verbs):
         except BrokenPipeError:  # whoever read our output has gone
             interrupted = pending()
             ctx.exit(COULD_NOT_JUDGE if interrupted is None else interrupted.exit_code)
+        except click.exceptions.Exit:
+            raise
+        except Exception:  # an interruption in the middle of an import may come out as another error
+            interrupted = pending()
+            if interrupted is None:
+                raise
+            say("interrupted")
+            ctx.exit(interrupted.exit_code)
 
 
 def _short(line: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
-def _say_error(error: TwinrunError) -> None:
+def say_error(error: TwinrunError) -> None:
     say("error: " + "\n".join(_short(inline(mask(line))) for line in error.lines))
 
 
-def _refusal(problem: click.ClickException) -> UsageError:
+def refusal(problem: click.ClickException) -> UsageError:
     """What click refuses, in the form of all our errors."""
     path = problem.ctx.command_path if isinstance(problem, click.UsageError) and problem.ctx else "twinrun"
     if isinstance(problem, click.NoSuchOption):
@@ -90,7 +98,7 @@ def run() -> int:
         if isinstance(abort.__cause__, EOFError):  # no prompt of ours: something broke
             raise abort.__cause__ from None
         return Interrupted.of(abort.__cause__).exit_code
-    except click.ClickException as refusal:
-        _say_error(_refusal(refusal))
+    except click.ClickException as problem:
+        say_error(refusal(problem))
         return COULD_NOT_JUDGE
     return code if isinstance(code, int) else 0

@@ -117,9 +117,11 @@ def arranged(args: list[str], valued: set[str], late: tuple[str, ...] | None = N
     if late is not None:
         given = {word.partition("=")[0] for word in own}
         moved, theirs = _late(theirs, {name for name in late if name not in given}, valued)
-    # As with python, a module ends the options.
-    ends = ["--"] if rest and rest[0].startswith("-m") else []
-    return [*own, *moved, *program, *ends, *theirs]
+    if not program or not program[0].startswith("-m"):
+        return [*own, *moved, *program, *theirs]
+    if " " in program[0]:  # a whole command in quotes, as --compare takes them, and no option
+        return [*own, *moved, "--", *program, *theirs]
+    return [*own, *moved, *program, "--", *theirs]  # as with python, a module ends the options
 
 
 def _split(args: list[str], valued: set[str]) -> tuple[list[str], list[str]]:

@@ -1,4 +1,5 @@
-"""The live line: how long it has taken, both twins' step, and what is being tried. On stderr, and only on a terminal."""
+"""The live line: how long it has taken, both twins' step, and what is being tried. On stderr, and only on a terminal: elsewhere
+verbs that take minutes without a word print what is being tried, a line each."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from twinrun.launch.options import Screen
-from twinrun.terminal import inline, pass_on
+from twinrun.terminal import inline, pass_on, say
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 Known = Callable[["CheckResult"], None]  # prints a verdict while the search for its cause begins
 
 
-def screen(quiet: bool, known: Known = lambda _: None) -> Screen:
-    return LiveLine(known) if not quiet and sys.stderr.isatty() else NoLine(known)
+def screen(quiet: bool, known: Known = lambda _: None, *, lines: bool = False) -> Screen:
+    """`lines`: what is being tried is printed where there is no terminal."""
+    if not quiet and sys.stderr.isatty():
+        return LiveLine(known)
+    return Lines(known) if lines and not quiet else NoLine(known)
 
 
 class NoLine(Screen):
@@ -31,6 +35,13 @@ class NoLine(Screen):
 
     def known(self, result: CheckResult) -> None:
         self._known(result)
+
+
+class Lines(NoLine):
+    """For a file, or the log of a CI system."""
+
+    def say(self, text: str, deadline: float | None = None) -> None:
+        say(inline(text))
 
 
 class ProgramOutput(Screen):
@@ -63,7 +74,7 @@ class LiveLine(NoLine):
 
         super().__init__(known)
         self._started = time.monotonic()
-        self._twins: list[Twin] = []
+        self._twins: list[Twin] | None = None  # not yet; none: the runs are made elsewhere
         self._since: tuple[float, int] | None = None  # when the first steps were seen, and how many
         self._compared = 0
         self._doing, self._deadline = "", 0.0
@@ -109,15 +120,20 @@ class LiveLine(NoLine):
         clock = _clock(now - self._started)
         if self._deadline:
             clock += f", {_clock(max(0.0, self._deadline - now))} left"
-        return "  ".join(part for part in (clock, self._doing, self._steps(now)) if part)
+        # Twins do the same thing at the same time.
+        busy = next((twin.doing for twin in self._twins or () if twin.doing), "")
+        return "  ".join(part for part in (clock, self._doing, busy, self._steps(now)) if part)
 
     def _steps(self, now: float) -> str:
-        if not any(twin.step for twin in self._twins):
+        if self._twins == []:
+            return ""
+        twins = self._twins or []
+        if not any(twin.step for twin in twins):
             return "before the first step"
-        parts = [", ".join(f"{twin.name} step {twin.step}{_silent(twin, now)}" for twin in self._twins)]
-        if self._compared and len(self._twins) > 1:
+        parts = [", ".join(f"{twin.name} step {twin.step}{_silent(twin, now)}" for twin in twins)]
+        if self._compared and len(twins) > 1:
             parts.append(f"{self._compared} compared")
-        slowest = min(twin.step for twin in self._twins)
+        slowest = min(twin.step for twin in twins)
         start, first = self._since = self._since or (now, slowest)
         if slowest > first and now > start:
             parts.append(f"{(slowest - first) / (now - start):.1f}/s")

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from twinrun.cli.options import output_options, shared
 from twinrun.errors import BadResult, UsageError
+from twinrun.trackers import TITLES
 
 _FINDINGS_ONLY = ("sarif", "github")
 
@@ -18,51 +20,72 @@ _FINDINGS_ONLY = ("sarif", "github")
 @click.argument("result", type=click.Path())
 @shared("quiet", "verbose")
 @output_options()
-def report(result: str, output_format: str, output_file: str | None, html: str | None, **shown: Any) -> None:
+@shared(*TITLES)
+@click.pass_context
+def report(
+    ctx: click.Context,
+    /,
+    result: str,
+    output_format: str,
+    output_file: str | None,
+    html: str | None,
+    quiet: bool,
+    verbose: bool,
+    **given: Any,
+) -> None:
     """Render a saved RESULT, the JSON that `twinrun check --output-format json` wrote (`-`: from stdin).
 
     The exit code is 0 when it could be rendered, whatever the verdict was, and 2 when not.
     """
+    from twinrun.publish.send import asked_for, send
     from twinrun.render import findings_text, write, write_results
     from twinrun.render.several import one_program_only, results_in
-    from twinrun.result import read_findings
+    from twinrun.result import SAVE_ONE, read_findings
 
+    # TWINRUN_MLFLOW=1 is meant for the check, which has logged its result.
+    here = {name for name in given if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    trackers = asked_for({name: value if name in here else None for name, value in given.items()})
     document = read_document(result)
     holds_checks = str(document["schema"]).startswith(("twinrun/check", "twinrun/baseline"))
+    if trackers and not holds_checks:
+        raise UsageError("only the result of a check can be logged to a tracker", hint=SAVE_ONE)
     if output_format in _FINDINGS_ONLY and html is None and not holds_checks:
         # Findings look the same in every verb's document.
         write(findings_text(read_findings(document, where=result), output_format), output_file)
         return
-    if str(document["schema"]).startswith("twinrun/spread/"):
+    if str(document["schema"]).startswith("twinrun/spread"):
         _spread(document, result, output_format, output_file, html)
         return
     results = results_in(document, where=result)
     if len(results) > 1:
         one_program_only(html=html)
-    write_results(results, output_format=output_format, output_file=output_file, html=html, **shown)
+    write_results(
+        results,
+        output_format=output_format,
+        output_file=output_file,
+        html=html,
+        quiet=quiet,
+        verbose=verbose,
+    )
+    send(document, trackers)
 
 
 def _spread(
     document: dict[str, Any], where: str, output_format: str, output_file: str | None, html: str | None
 ) -> None:
-    from twinrun.render import show, write
-    from twinrun.render.spread_html import as_html
-    from twinrun.render.spread_text import spread_lines
+    from twinrun.render.spread import write_report
+    from twinrun.spread.comparing import ComparisonReport
     from twinrun.spread.report import SpreadReport
     from twinrun.spread.statistics import must_have_scipy
 
     must_have_scipy()
-    found = SpreadReport.from_json(document, where=where)
-    if html:
-        write(as_html(found), html)
-    if output_format == "html":
-        write(as_html(found), output_file)
-    elif output_format in ("text", "json"):
-        show(output_format, found.as_json(), spread_lines(found), output_file)
-    else:
+    if output_format not in ("text", "html", "json"):
         raise UsageError(
             f"a spread cannot be written as {output_format}", hint="write it as text, html or json"
         )
+    compared = str(document["schema"]).startswith("twinrun/spread-compare/")
+    found = (ComparisonReport if compared else SpreadReport).from_json(document, where=where)
+    write_report(found, output_format=output_format, output_file=output_file, html=html)
 
 
 def read_document(file: str) -> dict[str, Any]:

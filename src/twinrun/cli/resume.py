@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import signal
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
-from twinrun.errors import UsageError
 from twinrun.settings import pin_request
-
-if TYPE_CHECKING:
-    from twinrun.resume.run import At
 
 
 @click.command(cls=RunningVerb)
@@ -35,7 +31,8 @@ def resume(ctx: click.Context, /, program: tuple[str, ...], module: str | None, 
     from twinrun.launch.interventions import parse_interventions
     from twinrun.render import show
     from twinrun.render.resume_text import as_lines
-    from twinrun.resume.run import ResumeOptions, run_resume
+    from twinrun.resume.options import ResumeOptions, parse_at
+    from twinrun.resume.run import run_resume
     from twinrun.terminal import draw
 
     target = replace(the_program(program, module), show_arguments=given["show_arguments"])
@@ -57,16 +54,3 @@ def resume(ctx: click.Context, /, program: tuple[str, ...], module: str | None, 
     else:
         show(given["output_format"], result.as_json(), lines, given["output_file"])
     ctx.exit(interrupted or result.exit_code)
-
-
-def parse_at(text: str) -> At:
-    """`20`, `5,20`, or one of the words."""
-    from twinrun.resume.run import WORDS
-
-    if text in WORDS:
-        return text
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and 0 < int(part) < 2**63 for part in parts):
-        hint = f"write a step (--at 20), several (--at 5,20), or {', '.join(WORDS)}"
-        raise UsageError(f"invalid value for --at: {text!r}", hint=hint)
-    return tuple(sorted({int(part) for part in parts}))

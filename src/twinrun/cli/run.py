@@ -32,7 +32,7 @@ from twinrun.settings import pin_request
 def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     """Run PROGRAM once and keep a recording that `twinrun diff` can compare.
 
-    What the program prints goes to stderr, and to the recording. The exit code is the program's own, or 2 when it could not be instrumented or trained nothing that was observed.
+    PROGRAM is a script, a notebook, or a module with -m. What the program prints goes to stderr, and to the recording. The exit code is the program's own, or 2 when it could not be instrumented or trained nothing that was observed.
     """
     from twinrun.cli.programs import left_by
     from twinrun.cli.progress import ProgramOutput
@@ -47,7 +47,7 @@ def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **g
     target = replace(the_program(program, module), show_arguments=given["show_arguments"])
     options = RunOptions(target, interventions=interventions, **how)
     silent = given["quiet"] or given["no_progress"]
-    live = Screen() if silent else ProgramOutput(target.secrets.mask)
+    live = Screen() if silent else ProgramOutput(target.shown)
     [(_, result)], _ = left_by(lambda: [("", run_once(options, live))])
     lines = run_lines(result, quiet=given["quiet"])
     show(given["output_format"], result.as_json(), lines, given["output_file"])

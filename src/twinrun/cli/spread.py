@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from twinrun.launch.program import Program
     from twinrun.spread.comparing import ComparisonReport
     from twinrun.spread.report import SpreadReport
-    from twinrun.terminal import Lines
 
 _TWO = "give two saved spreads, or two programs: twinrun spread --compare 'train.py --lr 0.1' 'train.py --lr 0.2'"
 
@@ -41,7 +40,7 @@ _TWO = "give two saved spreads, or two programs: twinrun spread --compare 'train
     timeout={"help": "Give up on a run after this long (90s, 5m)."},
     quiet={"help": "No progress."},
 )
-@output_options(("text", "json"))
+@output_options(("text", "html", "json"))
 @program_arguments
 @click.pass_context
 def spread(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **given: Any) -> None:
@@ -52,8 +51,7 @@ def spread(ctx: click.Context, /, program: tuple[str, ...], module: str | None, 
     the seed. Exit codes: 0 measured, 2 could not be measured, 130 interrupted (what was found by then is reported).
     """
     from twinrun.cli.programs import left_by
-    from twinrun.render.spread_text import comparison_lines, spread_lines
-    from twinrun.spread.comparing import ComparisonReport
+    from twinrun.render.spread import write_report
 
     if given["compare"]:
         names = _two(program, module)
@@ -62,23 +60,11 @@ def spread(ctx: click.Context, /, program: tuple[str, ...], module: str | None, 
         target = the_program(program, module)
         found, code = left_by(lambda: [("", _measured(target, given))])
     [(_, result)] = found
-    if isinstance(result, ComparisonReport):
-        _write(result, comparison_lines(result), given)
-    else:
-        _write(result, spread_lines(result), given)
+    write_report(result, **{name: given[name] for name in ("output_format", "output_file", "html")})
     ctx.exit(code)
 
 
-def _write(result: SpreadReport | ComparisonReport, lines: Lines, given: dict[str, Any]) -> None:
-    from twinrun.render import show, write
-    from twinrun.render.spread_html import as_html
-
-    if given["html"]:
-        write(as_html(result), given["html"])
-    show(given["output_format"], result.as_json(), lines, given["output_file"])
-
-
-def _measured(target: Program, given: dict[str, Any]) -> SpreadReport:
+def _measured(target: Program, given: dict[str, Any], which: str = "") -> SpreadReport:
     from dataclasses import replace
 
     from twinrun.protocol.pin import PinRequest
@@ -100,7 +86,7 @@ def _measured(target: Program, given: dict[str, Any]) -> SpreadReport:
         **{name: given[name] for name in ("steps", "timeout")},
     )
     earlier = saved(given["reuse"]) if given["reuse"] else None
-    return measure(options, earlier, lambda text: None if given["quiet"] else say(text))
+    return measure(options, earlier, lambda text: None if given["quiet"] else say(f"{which}{text}"))
 
 
 def saved(file: str) -> SpreadReport:
@@ -129,10 +115,10 @@ def _compared(names: tuple[str, str], given: dict[str, Any]) -> ComparisonReport
     for target in targets:
         if target is not None:
             target.must_exist()  # before the first of them is run for minutes
-    a = _variant(names[0], targets[0], given)
+    a = _variant("A", names[0], targets[0], given)
     stopped = None
     try:
-        b = _variant(names[1], targets[1], given)
+        b = _variant("B", names[1], targets[1], given)
     except Interrupted as stop:
         if not stop.results:
             raise stop.leaving(("", a)) from None
@@ -148,12 +134,12 @@ def _compared(names: tuple[str, str], given: dict[str, Any]) -> ComparisonReport
     return found
 
 
-def _variant(name: str, target: Program | None, given: dict[str, Any]) -> SpreadReport:
-    return saved(name) if target is None else _measured(target, given)
+def _variant(letter: str, name: str, target: Program | None, given: dict[str, Any]) -> SpreadReport:
+    return saved(name) if target is None else _measured(target, given, f"{letter}: ")
 
 
 def _is_saved(name: str) -> bool:
-    return name.endswith(".json") or (not name.endswith(".py") and Path(name).is_file())
+    return name.endswith(".json") or (not name.endswith((".py", ".ipynb")) and Path(name).is_file())
 
 
 def _program(words: str) -> Program:

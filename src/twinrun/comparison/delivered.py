@@ -6,6 +6,7 @@ import difflib
 import filecmp
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -112,6 +113,16 @@ def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Com
     too_long = max(each.output.stat().st_size for each in (one, other)) > MOST_OUTPUT
     if too_long and not filecmp.cmp(one.output, other.output, shallow=False):
         found.append(Mismatch(STDOUT, a="differs, and is longer than what is looked at"))
+    files, count = compare_files(one, other, reader)
+    found += files
+    if len(found) > _MOST:
+        found[_MOST:] = [Mismatch(found[_MOST].where, a="more differences than were looked at")]
+    return Compared(found, count, reordered)
+
+
+def compare_files(one: Delivery, other: Delivery, reader: Reader | None = None) -> tuple[list[Mismatch], int]:
+    """And how many were compared."""
+    found: list[Mismatch] = []
     pairs = list(_paired(one, other))
     for name, second in pairs:
         if not name or not second:
@@ -129,9 +140,7 @@ def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Com
             found += _files(name, left, right, one.run, other.run, reader)
         elif left is not right:
             found.append(Mismatch(name, a="there" if left else "removed", b="there" if right else "removed"))
-    if len(found) > _MOST:
-        found[_MOST:] = [Mismatch(found[_MOST].where, a="more differences than were looked at")]
-    return Compared(found, sum(bool(name and second) for name, second in pairs), reordered)
+    return found, sum(bool(name and second) for name, second in pairs)
 
 
 def _printed(one: Delivery, other: Delivery) -> tuple[list[Mismatch], bool]:
@@ -220,6 +229,15 @@ def _files(
         elif x != y:
             missing = ("there" if x else "not there", "there" if y else "not there")
             yield Mismatch(name, part, 0, *(missing if not (x and y) else ("", "")))
+
+
+def same_arrays(name: str, left: Path, right: Path, reader: Reader | None) -> bool:
+    """Whether two files hold the same arrays, whatever these are called there."""
+    one, other = (
+        Counter(part for part in each.values() if isinstance(part, str))
+        for each in _read(name, [left, right], reader)
+    )
+    return one == other
 
 
 def _read(name: str, paths: Sequence[Path], reader: Reader | None) -> Sequence[Contents]:

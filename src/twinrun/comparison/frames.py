@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from twinrun.comparison.elements import Elements
 from twinrun.recording.frame import EVIDENCE, PHASES, Frame
 
 STEP_COUNT = "step count"  # stands for a tensor where one twin took steps that the other did not
@@ -24,6 +25,7 @@ class Distance(Struct, frozen=True, kw_only=True):
     first_index: tuple[int, ...] | None = None
     first_values: tuple[str, str] | None = None
     note: str | None = None
+    elements: Elements | None = None  # which of them; not looked for everywhere
 
     def __post_init__(self) -> None:
         measured = (self.differing, self.differing_count, self.size)
@@ -67,7 +69,8 @@ class Difference(Distance, frozen=True):
 
 
 def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list[Difference]:
-    """Every tensor that differs, first to blame first. Frames are aligned by phase and name, never by position."""
+    """Every tensor that differs, first to blame first. Frames are aligned by phase and name, never by position. Tensors
+    whose digests are of different kinds are not looked at: see `unlike`."""
     if a.key == b.key:
         return []
     if a.is_end != b.is_end or a.step != b.step:
@@ -80,7 +83,7 @@ def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list
         other = places.get((phase, name))
         if other is None:
             found.append(Difference(step, phase, name, span, only_in=names[0]))
-        elif a.digest(entry) != b.digest(other):
+        elif a.digest(entry) != b.digest(other) and a.layout.kind(entry) == b.layout.kind(other):
             found.append(Difference(step, phase, name, span))
     for entry in b.layout.by_rank:
         phase, name = b.layout.phases[entry], b.layout.names[entry]
@@ -90,6 +93,20 @@ def differences(a: Frame, b: Frame, names: tuple[str, str] = ("A", "B")) -> list
         found.append(Difference(step, "weights", STEP_COUNT, span))
     found.sort(key=lambda difference: PHASES.index(difference.phase))
     return found
+
+
+def unlike(a: Frame, b: Frame) -> list[Difference]:
+    """Every tensor of which the digests are of different kinds, and say nothing: it may differ or not."""
+    if a.layout.kinds == b.layout.kinds == "" or a.layout is b.layout or a.step != b.step:
+        return []
+    places, span = b.layout.places, max(a.span, b.span)
+    keys = zip(a.layout.phases, a.layout.names, strict=True)
+    pairs = ((entry, places.get(key), key) for entry, key in enumerate(keys))
+    return [
+        Difference(a.step, *key, span)
+        for entry, other, key in pairs
+        if other is not None and a.layout.kind(entry) != b.layout.kind(other)
+    ]
 
 
 def _out_of_line(a: Frame, b: Frame, names: tuple[str, str]) -> list[Difference]:
@@ -103,7 +120,12 @@ def _out_of_line(a: Frame, b: Frame, names: tuple[str, str]) -> list[Difference]
     return [Difference(early.step, phase, tensor, early.span, only_in=name) for phase, tensor in entries]
 
 
-def first_to_blame(found: list[Difference]) -> Difference | None:
+def that_count(found: list[Difference], exact: frozenset[str] = frozenset()) -> list[Difference]:
+    """Without evidence, unless it is of a phase that must be equal."""
+    return [each for each in found if each.judged or each.phase in exact]
+
+
+def first_to_blame(found: list[Difference], exact: frozenset[str] = frozenset()) -> Difference | None:
     """The first difference that counts, with the number of further ones that do. None when none does."""
-    judged = [difference for difference in found if difference.judged]
+    judged = that_count(found, exact)
     return replace(judged[0], others=len(judged) - 1) if judged else None

@@ -3,6 +3,7 @@ holds a whole one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,16 +57,22 @@ def outlines_of(pair: Pair, keys: list[Key]) -> Outlines:
     }
 
 
-def measure(pair: Pair, keys: list[Key], contract: Contract) -> dict[Key, Measured]:
-    """How far these tensors are apart; none is in the answer that changed meanwhile, or whose values are not known."""
+def measure(
+    pair: Pair, keys: list[Key], contract: Contract, *, most: float = math.inf, where: bool = False
+) -> dict[Key, Measured]:
+    """How far these tensors are apart; none is in the answer that changed meanwhile, or whose values are not known. Only
+    those are read that have no more than `most` bytes together. `where`: and which of their elements differ."""
     found: dict[Key, Measured] = {}
     gaps: dict[Key, _Comparison] = {}
     parts: list[Part] = []
     for key, (a, b) in outlines_of(pair, keys).items():
+        if a.nbytes > most:
+            continue
+        most -= a.nbytes
         if not a.fits(b):
             found[key] = Measured(unlike(a.dtype, a.shape, b.dtype, b.shape), within=False)
             continue
-        gaps[key] = _Comparison(a, b, contract)
+        gaps[key] = _Comparison(key, a, b, contract, where)
         parts += differing_parts(key, a, b)
     for batch in _batches(parts, gaps):
         one, other = (_decoded(witness.values(batch), batch, gaps) for witness in pair)
@@ -77,10 +84,11 @@ def measure(pair: Pair, keys: list[Key], contract: Contract) -> dict[Key, Measur
 class _Comparison:
     """One tensor in two twins, as its pieces come in."""
 
-    def __init__(self, a: Outline, b: Outline, contract: Contract) -> None:
+    def __init__(self, key: Key, a: Outline, b: Outline, contract: Contract, where: bool) -> None:
+        self._phase = key[0]
         self.outlines = (a, b)
         self.known = True
-        self._gap = Gap(a.shape)
+        self._gap = Gap(a.shape, where=where)
         self._contract = contract
         self._within = True
 
@@ -94,7 +102,7 @@ class _Comparison:
         assert a is not None and b is not None
         self._gap.add(a, b, part.start)
         numeric = self._contract.numeric
-        self._within = self._within and (not numeric or self._contract.holds(a, b))
+        self._within = self._within and (not numeric or self._contract.holds(a, b, self._phase))
 
     def measured(self) -> Measured:
         return Measured(self._gap.distance(), self._within)

@@ -12,9 +12,8 @@ from typing import Literal
 
 # A clock that is frozen everywhere begins here, and is a tick later at every reading.
 FROZEN_TIME, TICK = 1_600_000_000.0, 1.37
-NO_PROCESS = (
-    1 << 22
-)  # the frozen process number: above every one that Linux gives, so what is sent to it reaches nobody
+# The frozen process number: above every one that Linux gives, so what is sent to it reaches nobody.
+NO_PROCESS = 1 << 22
 
 _MOST_TICKS = 2000
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from twinrun.comparison.element_grid import ElementGrid
 from twinrun.comparison.frames import Distance
 from twinrun.comparison.ulp import is_float, ulp_distance, widened
 from twinrun.masking import mask_tokens
@@ -33,10 +34,11 @@ def unlike(dtype: str, shape: tuple[int, ...], other_dtype: str, other: tuple[in
 
 class Gap:
     """The distance of two tensors of one type and shape, as their pieces are seen in order. Pieces that are equal may be
-    left out."""
+    left out. `where`: find out which elements differ, too."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], *, where: bool = False) -> None:
         self._shape = shape
+        self._grid = ElementGrid(shape) if where else None
         self._count = 0
         self._first: int | None = None
         self._values = ("", "")
@@ -55,6 +57,8 @@ class Gap:
         if self._first is None:
             at = int(np.argmax(different))
             self._first, self._values = start + at, (_show(a[at]), _show(b[at]))
+        if self._grid is not None:
+            self._grid.add(start + np.flatnonzero(different))
         a, b = a[different], b[different]
         self._max_ulp = _largest(self._max_ulp, _max_ulp(a, b))
         self._max_abs = _largest(self._max_abs, _max_abs(a, b))
@@ -80,6 +84,7 @@ class Gap:
             first_index=tuple(int(i) for i in np.unravel_index(self._first, self._shape)),
             first_values=self._values,
             note=self._note(),
+            elements=self._grid.elements() if self._grid is not None else None,
         )
 
     def _note(self) -> str | None:

@@ -14,10 +14,10 @@ def is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
-def widened(array: np.ndarray) -> np.ndarray:
+def widened(array: np.ndarray, kind: Any = np.float64) -> np.ndarray:
     """As float64, of which NumPy knows everything. Signalling NaNs would make it warn."""
     with np.errstate(invalid="ignore", over="ignore"):
-        return array.astype(np.float64)
+        return array.astype(kind)
 
 
 def _bits(array: np.ndarray) -> np.ndarray:

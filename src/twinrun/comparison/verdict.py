@@ -27,9 +27,11 @@ ReasonKind = Literal[
     "outside-band",  # a metric ended outside its band
     "patch-missing",  # a function that Twinrun must wrap is not there in this version
     "pin-missing",  # --pin=strict, and something could not be pinned
+    "replica-drift",  # the twins agree, and inside them replicas that must be equal are not
     "timeout",
     "uneven",  # one twin took more steps than the other
     "unmeasured",  # the contract needs values that are not known
+    "worker-count",  # with another number of workers the program trains something else
     "unwatched-output",  # the program writes results that Twinrun does not see
 ]
 REASON_KINDS: tuple[str, ...] = get_args(ReasonKind)

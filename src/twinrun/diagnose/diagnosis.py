@@ -10,7 +10,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from twinrun.diagnose.experiments import FOREVER, MARGIN, Laboratory, Trial, command, pairs_at_once
+from twinrun.diagnose.devices import OnDevices
+from twinrun.diagnose.experiments import FOREVER, MARGIN, Laboratory, Trial, command, on_one_device
 from twinrun.diagnose.likely import likely_findings
 from twinrun.diagnose.search import Search
 from twinrun.diagnose.suspects import may_race, suspects
@@ -20,6 +21,8 @@ from twinrun.interrupt import Interrupted
 from twinrun.launch.check import RESULT, check_folder, observe_check, save
 from twinrun.launch.folders import Place
 from twinrun.launch.options import CheckOptions, Screen
+from twinrun.launch.side_by_side import twins_at_once
+from twinrun.notebooks.places import placed
 from twinrun.protocol import Evidence, Stress, Suspect, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import without
@@ -87,7 +90,9 @@ def resume_diagnosis(
     try:
         with check_folder(options) as place, _left(saved, place.folder):
             streams = tuple(row.stream for row in saved.streams)
-            evidence = Evidence(first, (), streams, None, _code_of(options, ()))
+            devices = tuple(each.device for each in saved.devices)
+            code = _code_of(options, ())
+            evidence = Evidence(first, (), streams, None, code, devices=devices, contract=saved.contract)
             screen.known(saved)
             lab = _laboratory(options, screen, budget, place.folder, saved, evidence)
             judged = [each for each in saved.experiments if each.verdict != UNDECIDED]
@@ -137,8 +142,9 @@ def _laboratory(
         evidence.code,
         steps=evidence.first.step + MARGIN,
         usual=result.timing.get("seconds", 0.0),
-        at_once=pairs_at_once(),
-        whole=bool(evidence.first.process),  # each process counts its steps for itself
+        at_once=twins_at_once() // 2,
+        # Each process counts its steps for itself; workers take them together.
+        whole=bool(evidence.first.process) and not options.workers,
     )
 
 
@@ -164,7 +170,7 @@ def _diagnose(
 ) -> CheckResult:
     found = _explained(lab, result, evidence, before, saved_as)
     if made_here:
-        found = found.replace(findings=quoted(found.findings))
+        found = found.replace(findings=quoted(found.findings, lab.options.patched))
     if lab.interrupted is not None:
         raise lab.interrupted.leaving(("", found))
     return save(found, lab.folder.parent)
@@ -173,6 +179,17 @@ def _diagnose(
 def _explained(
     lab: Laboratory, result: CheckResult, evidence: Evidence, before: Diagnosis, saved_as: str | None
 ) -> CheckResult:
+    if len(set(lab.options.devices)) > 1:
+        devices = OnDevices(lab)
+        alone = devices.alone()
+        if alone is None:
+            found = devices.finding(evidence)
+            return _concluded(result, lab, [found] if found is not None else [], [], before)
+        evidence = alone.evidence or evidence
+        one = evidence.devices[0]
+        lab.options = replace(lab.options, interventions=on_one_device(lab.options.interventions, one))
+        note = f"the twins differ with both on {one} as well: what follows was found there"
+        before = structs.replace(before, notes=(*before.notes, note))
     names = lab.options.variations
     if names:
         varied = Varied(lab)
@@ -233,14 +250,21 @@ def _concluded(
 ) -> CheckResult:
     notes = [*diagnosis.notes, *notes, *dict.fromkeys(lab.notes)]
     if lab.untried:
-        untried = "; ".join(dict.fromkeys(lab.untried))
+        first, *more = dict.fromkeys(lab.untried)
         why = _broken_off(lab.interrupted) if lab.interrupted else "the time for the diagnosis was spent"
-        notes.append(f"{why}; not tried: {untried}")
-    known = {(finding.code, finding.file, finding.line) for finding in findings}
-    noticed = [each for each in diagnosis.noticed if (each.code, each.file, each.line) not in known]
-    return result.replace(
-        findings=(*findings, *noticed),
+        notes.append(f"{why}; not tried: {first}" + (f", and {len(more)} more" if more else ""))
+    found = placed(findings, lab.options.patched)
+    known = {(finding.code, finding.place) for finding in found}
+    codes = {finding.code for finding in found}
+    noticed = [
+        each
+        for each in diagnosis.noticed
+        if (each.code, each.place) not in known and (each.file or each.code not in codes)
+    ]
+    told = result.replace(
+        findings=(*found, *noticed),
         experiments=tuple(trial.as_experiment() for trial in lab.trials),
         diagnosis=structs.replace(diagnosis, complete=not lab.untried),
         notes=tuple(notes),
-    ).without(lab.options.program.secrets)
+    )
+    return lab.options.program.shown(told, lab.options.patched)

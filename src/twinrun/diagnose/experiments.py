@@ -3,27 +3,23 @@ outcome and the command that repeats it; what is known from a saved result is no
 
 from __future__ import annotations
 
-import os
-import resource
 import shlex
 import shutil
-import threading
 import time
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
 from pathlib import Path
 
-from twinrun.comparison.judge import Judge
 from twinrun.errors import CannotCopy, CannotWrite
 from twinrun.interrupt import Interrupted
 from twinrun.launch.check import observe_check
 from twinrun.launch.folders import Place
 from twinrun.launch.options import CheckOptions, Screen
+from twinrun.launch.side_by_side import side_by_side
 from twinrun.masking import MASK, mask_tokens
-from twinrun.protocol import Evidence, Interventions, Suspect, Vary
+from twinrun.protocol import Devices, Evidence, Interventions, Pin, PinRequest, Suspect, Vary
 from twinrun.protocol.evidence import Code
 from twinrun.protocol.intervention import as_options, without
 from twinrun.protocol.spec import Tracing
@@ -108,21 +104,6 @@ class Trial:
         return f"could not be judged: {self.result.reason}" if self.result.reason else self.result.verdict
 
 
-class _Cancelled(Exception):
-    """The experiment is not needed any more."""
-
-
-class _Background(Screen):
-    """For experiments that run side by side: shows nothing, and ends them when the diagnosis is broken off."""
-
-    def __init__(self) -> None:
-        self.cancelled = threading.Event()
-
-    def tick(self, judge: Judge) -> None:
-        if self.cancelled.is_set():
-            raise _Cancelled
-
-
 @dataclass
 class Laboratory:
     """Runs experiments until the budget is spent, and remembers them all."""
@@ -160,19 +141,15 @@ class Laboratory:
 
     def freeze_side_by_side(self, wanted: Sequence[tuple[list[Suspect], str]]) -> None:
         """Several experiments at a time, as many as the machine has room for."""
-        background = _Background()
-        with ThreadPoolExecutor(self.at_once) as pool:
-            try:
-                running = [pool.submit(self.freeze, s, what=what, screen=background) for s, what in wanted]
-                for each in running:
-                    each.result()
-            except BaseException as problem:
-                background.cancelled.set()
-                pool.shutdown(cancel_futures=True)
-                if not isinstance(problem, KeyboardInterrupt):
-                    raise
-                self.interrupted = Interrupted.of(problem)
-                self.untried += [what for _, what in wanted]
+
+        def freeze(suspects: list[Suspect], what: str) -> Callable[[Screen], object]:
+            return lambda screen: self.freeze(suspects, what=what, screen=screen)
+
+        try:
+            side_by_side([freeze(*each) for each in wanted], self.at_once)
+        except KeyboardInterrupt as stop:
+            self.interrupted = Interrupted.of(stop)
+            self.untried += [what for _, what in wanted]
 
     def frozen(self, suspects: Iterable[Suspect]) -> frozenset[str]:
         """The interventions of the experiment with these suspects frozen."""
@@ -186,6 +163,18 @@ class Laboratory:
         varied = (*without(Vary, self.options.interventions), *(Vary(name) for name in names))
         known = None if again else self.known(_texts(_frozen_too(varied, frozen)), tracing)
         return known or self._run(what, varied, frozen, self.screen, tracing)
+
+    def on_device(self, name: str) -> Trial | None:
+        """The twins both on this device."""
+        interventions = on_one_device(self.options.interventions, name)
+        return self._run(f"with both twins on {name}", interventions, (), self.screen, "")
+
+    def pin(self, control: str, *, frozen: Sequence[Suspect] = ()) -> Trial | None:
+        """The twins with this one control pinned. None when it could not be tried, or when the check was pinned."""
+        if any(isinstance(each, Pin) for each in self.options.interventions):
+            return None
+        pinned = (*self.options.interventions, Pin(PinRequest(only=(control,))))
+        return self._run(f"with {control} pinned", pinned, frozen, self.screen, "")
 
     def known(self, interventions: frozenset[str], tracing: Tracing = "") -> Trial | None:
         """The experiment with exactly these, where it was done."""
@@ -250,14 +239,8 @@ class Laboratory:
         return trial
 
 
-def pairs_at_once() -> int:
-    """How many pairs of twins have room here: two cores each, and memory like that of the largest twin so far."""
-    import psutil
-
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    largest = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    by_memory = psutil.virtual_memory().available // (2 * largest) if largest else cores
-    return max(1, min(cores // 2, int(by_memory)))
+def on_one_device(interventions: Interventions, name: str) -> Interventions:
+    return (*without(Devices, interventions), Devices((name, name)))
 
 
 def _frozen_too(interventions: Interventions, suspects: Iterable[Suspect]) -> Interventions:
@@ -277,6 +260,10 @@ def command(options: CheckOptions, *, diagnose: bool = False) -> str:
         words += ["--contract", str(options.contract)]
     if options.runs != 2:
         words += ["--runs", str(options.runs)]
+    if options.workers:
+        words += ["--workers", str(options.workers)]
+    if options.replicas:
+        words += ["--replicas", str(options.replicas)]
     if options.sequential:
         words.append("--sequential")
     if options.steps:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from twinrun.diagnose.advice import Advice
 from twinrun.diagnose.experiments import FOREVER, Laboratory, Reach, Trial
 from twinrun.diagnose.suspects import LIKELY, WORTH_A_TRIAL, blame_op, families
 from twinrun.diagnose.wording import Seen, finding_of, proof
@@ -311,9 +312,16 @@ class Search:
         trial = self._traced(evidence, pipeline)
         seen = trial.evidence if trial is not None else None
         op = blame_op(seen, pipeline=pipeline) if seen is not None else None
-        if op is None:
+        if op is None or seen is None:
             return False
-        self.op = finding_of(op, op.experiment, confirmed=True)
+        if evidence.losses_alike and not seen.losses_alike:
+            self.notes.append(
+                f"run op by op, the twins part in phase {seen.first.phase}, where they were equal in the check: "
+                f"{op.message}, but that is not what made them differ"
+            )
+            return False
+        self.op, refused = Advice(self.lab, self.frozen).given(op)
+        self.findings += refused
         return True
 
     def _traced(self, evidence: Evidence, pipeline: bool) -> Trial | None:

@@ -42,6 +42,12 @@ def may_race(evidence: Evidence) -> bool:
     return any(isinstance(look.intervention, Stress) for look in looks if look is not None)
 
 
+def blame_device(evidence: Evidence) -> Suspect | None:
+    """What to blame where the twins differ in their devices alone."""
+    blamed = (source.blame_device(evidence) for source in sources())
+    return next((suspect for suspect in blamed if suspect is not None), None)
+
+
 def blame_op(evidence: Evidence, *, pipeline: bool) -> Suspect | None:
     """The op to blame, of the input pipeline or of the step, where ops were traced."""
     if evidence.traces is None:

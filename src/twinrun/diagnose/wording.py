@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from twinrun.errors import BadNotebook
 from twinrun.findings.catalogue import finding, lookup
 from twinrun.findings.finding import Finding
+from twinrun.notebooks.notebook import source_of
 from twinrun.protocol import Suspect, relative
 
 _SHOWN = 4  # other places, each with a note of its own
@@ -63,11 +65,10 @@ def fix_for(code: str, file: str | None, line: int | None, in_words: str = "") -
     """The user's line and the rewritten line where that can be made, else what to do in words: the catalogue's advice,
     where the source knows nothing better."""
     if file is not None and line is not None:
-        with contextlib.suppress(ImportError, OSError, ValueError, SyntaxError):
+        with contextlib.suppress(ImportError, OSError, ValueError, SyntaxError, BadNotebook):
             from twinrun.findings.fixes import propose
 
-            source = Path(file).read_text()
-            proposed = propose(code, file, line, source)
+            proposed = propose(code, file, line, source_of(Path(file)).decode())
             if proposed is not None:
                 note = f"{proposed.note}\n" if proposed.note else ""
                 return f"{note}{proposed.changes()}"

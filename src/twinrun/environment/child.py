@@ -1,5 +1,5 @@
-"""Runs a module that needs the framework in a process of its own: the parent imports none. Nothing is imported from the
-working folder, which may be anybody's."""
+"""Runs a module that needs the framework, or a tracker, in a process of its own: the parent imports none. Nothing is imported
+from the working folder, which may be anybody's."""
 
 from __future__ import annotations
 
@@ -18,17 +18,24 @@ _RUN = "import sys; del sys.path[0], sys.argv[0]; import runpy; runpy.run_module
 
 
 def run_module(
-    module: str, *arguments: str, timeout: float, variables: Mapping[str, str] | None = None
+    module: str,
+    *arguments: str,
+    timeout: float,
+    variables: Mapping[str, str] | None = None,
+    what: str = "the framework",
 ) -> tuple[list[Any], str]:
-    """The JSON documents that it printed, one on a line, and how it ended."""
+    """The JSON documents that it printed, one on a line, and how it ended. `what` is needed for it, and named where it could
+    not be run."""
     environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **(os.environ if variables is None else variables)}
     command = [sys.executable, "-c", _RUN, module, *arguments]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=timeout, env=environment, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        raise NotComparable(f"the framework could not be run: {problem}") from None
+    except subprocess.TimeoutExpired:
+        raise NotComparable(f"{what} gave no answer within {timeout:g} s") from None
+    except OSError as problem:
+        raise NotComparable(f"{what} could not be run: {problem}") from None
     documents = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
     if done.returncode < 0:
         return documents, signal.Signals(-done.returncode).name

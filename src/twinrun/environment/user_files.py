@@ -16,6 +16,8 @@ import xxhash
 from twinrun import git
 from twinrun.environment.environment import UNREAD
 from twinrun.masking import strip_url
+from twinrun.notebooks import SUFFIX, is_notebook
+from twinrun.notebooks.notebook import source_of
 
 # Untracked files are left out: those that matter were imported, and have a digest of their own. So is what lies in
 # submodules, whose settings are their own.
@@ -107,11 +109,11 @@ def read_sources(base: Path, modules: Iterable[ModuleType] | None = None) -> dic
     digests: dict[str, str] = {}
     for module in list(sys.modules.values()) if modules is None else modules:
         name = file_of(module)
-        if name is None or not name.endswith((".py", ".so", ".pyd")) or name.startswith(outside):
+        if name is None or not name.endswith((".py", ".so", ".pyd", SUFFIX)) or name.startswith(outside):
             continue
         path = Path(name).resolve()
         if not str(path).startswith(outside):
-            digests[_relative(path, base)] = _digest(path)
+            digests[_relative(path, base)] = _code_digest(path)
     return dict(sorted(digests.items()))
 
 
@@ -143,6 +145,11 @@ def read_data(paths: Iterable[Path | str], base: Path) -> dict[str, Any]:
             entry = {"digest": f"{UNREAD}{problem.strerror or problem}"}
         found[_relative(path.resolve(), base)] = entry
     return found
+
+
+def _code_digest(path: Path) -> str:
+    """Of a notebook, without what its cells have printed."""
+    return xxhash.xxh3_64(source_of(path)).hexdigest() if is_notebook(path) else _digest(path)
 
 
 def _digest(path: Path) -> str:

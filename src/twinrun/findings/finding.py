@@ -9,6 +9,13 @@ from typing import Any
 RACING = frozenset({"TW202", "TW203", "TW204", "TW205", "TW301", "TW401", "TW402", "TW403"})
 
 
+def spelled(file: str, line: int | None, cell: int | None = None) -> str:
+    """A place as people write it."""
+    if line is None:
+        return file
+    return f"{file}:{line}" if cell is None else f"{file}, cell {cell}, line {line}"
+
+
 @dataclass(frozen=True)
 class SourceLine:
     number: int
@@ -18,7 +25,8 @@ class SourceLine:
 @dataclass(frozen=True)
 class Finding:
     """A code of the catalogue, the place to blame, the evidence, and what to write instead. `source` is what stands around
-    the place, where the result was made: nobody who shows it later opens the file."""
+    the place, where the result was made: nobody who shows it later opens the file. In a notebook `line` is a line of the
+    cell, once a result is made of it, and `file_line` that of the file."""
 
     code: str
     name: str
@@ -29,6 +37,8 @@ class Finding:
     evidence: tuple[str, ...] = ()
     fix: str | None = None
     source: tuple[SourceLine, ...] = field(default=(), compare=False)
+    cell: int | None = None
+    file_line: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -44,6 +54,5 @@ class Finding:
 
     @property
     def place(self) -> str | None:
-        if self.file is None:
-            return None
-        return self.file if self.line is None else f"{self.file}:{self.line}"
+        """`train.py:12`, or the cell and line of a notebook."""
+        return None if self.file is None else spelled(self.file, self.line, self.cell)

@@ -21,6 +21,7 @@ class Change(Struct, frozen=True):
     note: str
     safe: bool
     change: str
+    cell: int | None = None  # of a notebook: the line is one of this cell
 
 
 class Proof(Struct, frozen=True):

@@ -10,6 +10,7 @@ from twinrun.findings.fixes import SEED, Fix, Place, line_in, places_of
 from twinrun.fix.outcome import Change, FixResult, Proof
 from twinrun.fix.seed_argument import seed_option
 from twinrun.fix.trials import Argument, Trials, Unit
+from twinrun.notebooks.places import line_of_text, placed
 from twinrun.protocol import relative
 from twinrun.quote import quoted
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
@@ -237,7 +238,8 @@ class Search:
 
     def _change(self, unit: Unit, fix: Fix) -> Change:
         line = self._line(fix.file, fix.line, fix.source)
-        return Change(fix.code, relative(fix.file), line, fix.note, fix.safe, fix.changes())
+        change = Change(fix.code, relative(fix.file), line, fix.note, fix.safe, fix.changes())
+        return placed([change])[0]
 
     def _left(self, result: CheckResult) -> tuple[Finding, ...]:
         """What is still to be done, at the lines of the user's own files."""
@@ -247,7 +249,9 @@ class Search:
             file = self.trials.files.file(finding.file) if finding.file is not None else None
             if file is None or finding.line is None or file.path not in texts:
                 return finding
-            return replace(finding, line=self._line(file.path, finding.line, texts[file.path]), source=())
+            seen = line_of_text(texts[file.path], finding.cell, finding.line)
+            line = self._line(file.path, seen, texts[file.path])
+            return replace(finding, line=line, source=(), cell=None, file_line=None)
 
         return quoted(map(placed, result.findings))
 

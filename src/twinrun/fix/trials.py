@@ -45,7 +45,7 @@ class Trials:
     def __init__(
         self, options: CheckOptions, screen: Screen, *, seconds: float, seed: int | None = None
     ) -> None:
-        self.options = options
+        self.options = replace(options, follow=0)  # no report is made of them
         self.screen = StaysOpen(screen)
         self.deadline = time.monotonic() + seconds
         self.seed = seed
@@ -67,7 +67,7 @@ class Trials:
         texts = self.files.texts
         if (places, len(texts)) not in self._patches:
             made = together(places, texts, program=self.program, seed=self.seed)
-            self._patches[places, len(texts)] = made
+            self._patches[places, len(texts)] = replace(made, texts=self.files.tidied(made.texts))
         return self._patches[places, len(texts)]
 
     def arguments(self, units: Iterable[Unit]) -> tuple[str, ...]:
@@ -75,8 +75,7 @@ class Trials:
 
     def diagnose(self, units: Sequence[Unit] = ()) -> CheckResult:
         """Check the program with these changes and look for the causes where it still diverges."""
-        self.checks += 1
-        result = self.diagnosed(self._with(units))
+        result = self.diagnosed(self._next(units))
         if result.conditions.stress:
             self.races = True
         return self._confirmed(units, result)
@@ -86,8 +85,7 @@ class Trials:
         known = self._judged.get(frozenset(units))
         if known is not None:
             return known
-        self.checks += 1
-        return self._confirmed(units, self.checked(self._with(units)))
+        return self._confirmed(units, self.checked(self._next(units)))
 
     def diagnosed(self, options: CheckOptions) -> CheckResult:
         return check_and_diagnose(options, self.screen, min(max(self.time_left, _LEAST), BUDGET))
@@ -99,8 +97,7 @@ class Trials:
         """Where something races, equal once may be luck."""
         runs = result.runs
         for number in range(_AGAIN if self.races and result.verdict == REPEATS and units else 0):
-            self.checks += 1
-            options = self._with(units)
+            options = self._next(units, ", again")
             if number == _AGAIN - 1 and not options.stressed:
                 options = replace(options, interventions=(*options.interventions, Stress()))
             again = self.checked(options)
@@ -112,7 +109,11 @@ class Trials:
         self._judged[frozenset(units)] = result
         return result
 
-    def _with(self, units: Sequence[Unit]) -> CheckOptions:
+    def _next(self, units: Sequence[Unit], again: str = "") -> CheckOptions:
+        """The next check: of the program with these changes."""
+        self.checks += 1
+        changes = f"with {len(units)} change{'s' * (len(units) > 1)}" if units else "the program as it is"
+        self.screen.say(f"check {self.checks}: {changes}{again}", self.deadline)
         program = self.options.program
         words = (*program.arguments, *self.arguments(units))
         folder = self.options.folder and str(Path(self.options.folder) / f"check-{self.checks}")

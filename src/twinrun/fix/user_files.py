@@ -34,10 +34,19 @@ class UserFiles:
         return {name: (file.data, file.with_text(texts[name])) for name, file in found.items() if file}
 
     def as_utf8(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """The texts as they are to be written in UTF-8: one that names another encoding names that instead."""
-        found = {name: self.file(name) for name in texts}
-        other = {name for name, file in found.items() if file and not file.encoding.startswith("utf-8")}
-        return {name: _renamed(text) if name in other else text for name, text in texts.items()}
+        """What the files would hold in UTF-8: one that names another encoding names that instead."""
+        changed = self.bytes_of(texts)
+        other = {name for name, file in self._read.items() if file and not file.encoding.startswith("utf-8")}
+        return {
+            name: _renamed(texts[name]) if name in other else after.decode("utf-8-sig")
+            for name, (_, after) in changed.items()
+        }
+
+    def tidied(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """The texts as they are read again once they have been written."""
+        return {
+            name: file.tidied(text) if (file := self.file(name)) else text for name, text in texts.items()
+        }
 
     def patch(self, texts: Mapping[str, str]) -> bytes:
         return as_patch(self.bytes_of(texts))
@@ -66,13 +75,21 @@ def must_be_clean(files: Mapping[str, object]) -> None:
         words = ("--porcelain", "--ignored", "--untracked-files=all", "--", path.name)
         changes = git.ask(path.parent, "status", *words)
         if changes is None:
-            problem = f"{name} is not in a git tree: a change could not be taken back"
-        elif changes:
+            raise _cannot_write(f"{name} is not in a git tree: a change could not be taken back")
+        if changes:
             tracked = not changes.startswith(("??", "!!"))
-            problem = f"{name} {'has changes that are not committed' if tracked else 'is not tracked by git'}"
-        else:
-            continue
-        raise CannotWrite(problem, hint="commit it first, or write anyway with --force")
+            raise _cannot_write(
+                f"{name} {'has changes that are not committed' if tracked else 'is not tracked by git'}"
+            )
+
+
+def must_be_in_git(file: Path) -> None:
+    if git.ask(file.parent, "status", "--porcelain", "--", file.name) is None:
+        raise _cannot_write(f"{file} is not in a git tree: a change could not be taken back")
+
+
+def _cannot_write(problem: str) -> CannotWrite:
+    return CannotWrite(problem, hint="commit it first, or write anyway with --force")
 
 
 def _renamed(text: str) -> str:

@@ -24,9 +24,8 @@ class Framework:
     sources: Sequence[Source] = ()
     points: Sequence[Point] = ()  # by which steps are seen
     import_draws: int = 0  # words that importing it draws from Python's random
-    shufflers: tuple[
-        str, ...
-    ] = ()  # how functions end that shuffle what they are given, and take a seed for it
+    # How functions end that shuffle what they are given, and take a seed for it.
+    shufflers: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()  # distributions whose versions belong to the environment
     # Modules that need the framework, by name. `describer` has `load()`, which imports it, and `describe(initialise=…)`,
     # its facts for the environment record; `python -m` of `prober` runs the probes of a numeric fingerprint.
@@ -38,6 +37,8 @@ class Framework:
     file_reader: str = ""
     # Exceptions that speak of something that twins share: a file, a port, a device, memory.
     resource_errors: tuple[str, ...] = ()
+    # Exceptions of a worker that waits for another which is gone.
+    peer_errors: tuple[str, ...] = ()
 
     # inside the program's process
 
@@ -67,10 +68,19 @@ class Framework:
         """The finding behind an exception that ended the program."""
         return None
 
-    # in the parent
+    # in the parent, or where it starts the workers of a cluster
 
     def launch_environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
         """Variables that twins of one machine need, beside those that are set already."""
+        return {}
+
+    def device_environment(self, device: str, environment: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Variables with which a program runs on this device, `cpu`, `gpu` or `gpu:1`, and sees no other accelerator. None:
+        there is no such device here, as far as can be seen without starting the framework."""
+        return None
+
+    def worker_environment(self, addresses: Sequence[str], number: int) -> Mapping[str, str]:
+        """Variables that tell a worker of a cluster where the others are, and which of them it is."""
         return {}
 
     def is_progress(self, line: str) -> bool:

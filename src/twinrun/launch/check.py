@@ -7,16 +7,20 @@ import json
 import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from twinrun.interrupt import Interrupted
-from twinrun.launch.delivered import judge_delivered
+from twinrun.launch.another_day import carried_over, look_again
+from twinrun.launch.delivered import DeliveryJudge
 from twinrun.launch.folders import Place, must_be_free, recordings
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.pin_outcome import without_refused
 from twinrun.launch.round import Round
-from twinrun.launch.second_looks import carried_over, one_after_the_other, stress_run, without_overlay
+from twinrun.launch.second_looks import one_after_the_other, without_overlay
+from twinrun.launch.shares import judge_shares
 from twinrun.launch.view_store import ViewStore
+from twinrun.launch.worker_counts import compare_worker_counts
 from twinrun.protocol import Evidence, Facts, Trace
 from twinrun.protocol.evidence import Code, side_by_side
 from twinrun.quote import quoted
@@ -33,7 +37,7 @@ class Observed:
     folder: Path
     facts: tuple[Facts, ...] = ()
     traces: tuple[Trace, ...] = ()
-    fed: bool = False
+    compared: tuple[str, ...] = ()
 
     def noted(self, *notes: str) -> Observed:
         """With more notes."""
@@ -50,7 +54,12 @@ class Observed:
         traces = (self.traces[0], self.traces[-1]) if len(self.traces) > 1 else None
         audits = (facts.datasets for facts in self.facts if facts.datasets is not None)
         datasets = dict.fromkeys(finding for audit in audits for finding in audit.findings)
-        return Evidence(first, pairs, streams, traces, code, tuple(datasets), self.fed)
+        drift = self.result.reason_kind == "replica-drift"
+        devices = tuple(each.device for each in self.result.devices)
+        return Evidence(
+            first, pairs, streams, traces, code, tuple(datasets), self.compared, drift, devices, self.result.contract,
+            self.result.also_differing,
+        )  # fmt: skip
 
 
 def run_check(options: CheckOptions, screen: Screen | None = None) -> CheckResult:
@@ -74,18 +83,18 @@ def observe_check(options: CheckOptions, place: Place, screen: Screen) -> Observ
     """The screen is left open: a diagnosis goes on with it."""
     folder = place.folder
     keep = Path(options.keep_files).absolute() if options.keep_files and not options.experiment else None
-    secrets = options.program.secrets
+    shown = partial(options.program.shown, patched=options.patched)
     with ViewStore(folder) as store:
         first = Round(options, folder, screen, store)
         try:
             last, observed = _observe(first)
         except KeyboardInterrupt as stop:
             why = Interrupted.of(stop)
-            raise why.leaving(("", save(first.interrupted(why).without(secrets), folder))) from None
+            raise why.leaving(("", save(shown(first.interrupted(why)), folder))) from None
         observed = observed.noted(*place.notes)
         observed = observed if keep is None else _kept(last, observed, keep)
-    result = observed.result.replace(findings=quoted(observed.result.findings))
-    return replace(observed, result=save(result.without(secrets), folder))
+    result = observed.result.replace(findings=quoted(observed.result.findings, options.patched))
+    return replace(observed, result=save(shown(result), folder))
 
 
 def save(result: CheckResult, folder: Path) -> CheckResult:
@@ -115,15 +124,26 @@ def _kept(last: Round, observed: Observed, folder: Path) -> Observed:
 
 def _observe(last: Round) -> tuple[Round, Observed]:
     started, options, folder = time.monotonic(), last.options, last.folder
+    if options.worker_counts:
+        result = compare_worker_counts(last)
+        timing = {"seconds": round(time.monotonic() - started, 3)}
+        return last, Observed(result.replace(timing=timing), folder)
     result = last.run()
     if (again := without_refused(options, result.findings)) is not None:
         interventions, notes = again
         last = last.again("again", interventions=interventions)
         result = last.run()
         result = result.replace(notes=(*notes, *result.notes))
-    for second_look in (without_overlay, one_after_the_other, carried_over, stress_run):
+    for second_look in (without_overlay, one_after_the_other):
         last, result = second_look(last, result)
-    result = judge_delivered(last, result)
+    # Between devices the question is what a device does, not what another day would.
+    if options.contract.output and not options.devices:
+        last, result = carried_over(last, result)
+    judge = DeliveryJudge(last)
+    if not options.contract.output and not options.devices:
+        last, result = look_again(last, result, judge.compare if judge.counts(result) else None)
+    judge = judge if last is judge.last else DeliveryJudge(last)
+    result = judge.judge(judge_shares(last, result))
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}
-    known = (tuple(last.facts), tuple(last.traces), last.fed)
+    known = (tuple(last.facts), tuple(last.traces), last.compared)
     return last, Observed(result.replace(timing=timing), folder, *known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,9 @@ from twinrun.errors import BadRecording
 from twinrun.protocol import Event, Facts
 from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
-from twinrun.protocol.facts import Inputs
+from twinrun.protocol.facts import Failure, Inputs
 from twinrun.protocol.messages import End, Trouble
+from twinrun.protocol.registry import frameworks
 from twinrun.recording.folder import open_recording
 from twinrun.recording.reader import Reader
 from twinrun.recording.store import FILE, FIRST_CHAIN
@@ -49,6 +51,7 @@ class Child(Generic[Recording]):
     status: str
     trouble: Trouble | None = None
     content: Content | None = None  # None: it trained nothing
+    member: int | None = None  # its number in a cluster
 
     @property
     def counts(self) -> bool:
@@ -76,7 +79,9 @@ def children_of(twin: Path) -> list[Child[Path]]:
         end = _read(folder / files.END, End)
         lost = "cut off" if str(about.pid) in signalled else "lost"
         trouble = _read(folder / files.TROUBLE, Trouble)
-        found.append(Child(about, folder, end.status if end else lost, trouble, _content(folder, end)))
+        status, content = end.status if end else lost, _content(folder, end)
+        together = end.facts.replicated if end else None
+        found.append(Child(about, folder, status, trouble, content, together.number if together else None))
     return [child for child in found if child.counts]
 
 
@@ -139,12 +144,23 @@ def _alive(pid: int) -> bool:
     return state != "Z"
 
 
+def ends_of(twin: Path) -> list[tuple[ChildProcess, Path, End | None]]:
+    """Every process that a twin started, and its last message, where it left one."""
+    return [(about, folder, _read(folder / files.END, End)) for about, folder in _started(twin)]
+
+
 def with_children(facts: Facts, twin: Path) -> Facts:
-    """The facts of a twin, with what its children used and read."""
-    ends = (_read(folder / files.END, End) for _, folder in _started(twin))
-    ended = [end.facts for end in ends if end is not None]
+    """The facts of a twin, with what its children used and read. A cluster is known by its workers."""
+    ends = ends_of(twin)
+    ended = [end.facts for _, _, end in ends if end is not None]
     if not ended:
         return facts
+    workers = [end for about, _, end in ends if end is not None and about.worker is not None]
+    if workers:
+        facts = replace(
+            workers[0].facts, process=facts.process, parent=facts.parent, worker_end=facts.worker_end,
+            notes=facts.notes, events=[], failure=_failure(workers),
+        )  # fmt: skip
     everyone = [facts, *ended]
     inputs = Inputs(
         *(_union(getattr(each.inputs, name) for each in everyone) for name in ("paths", "changed", "fresh"))
@@ -152,8 +168,21 @@ def with_children(facts: Facts, twin: Path) -> Facts:
     return replace(
         facts, inputs=inputs, events=_merged(each.events for each in everyone),
         notes=_union(each.notes for each in everyone),
+        placed=dict(sum((Counter(each.placed) for each in everyone), Counter())),
         findings=list(dict.fromkeys(finding for each in everyone for finding in each.findings)),
     )  # fmt: skip
+
+
+def _failure(workers: list[End]) -> Failure | None:
+    """What ended a cluster. A worker that misses one which has come to its end failed on nothing else."""
+    one_ended = any(end.status == "ended" for end in workers)
+    failures = (end.facts.failure for end in workers)
+    return next((each for each in failures if each and not (one_ended and lost_peer(each))), None)
+
+
+def lost_peer(failure: Failure) -> bool:
+    """Whether a worker failed for want of another."""
+    return any(not set(framework.peer_errors).isdisjoint(failure.kinds) for framework in frameworks())
 
 
 def _union(lists: Iterable[list[str]]) -> list[str]:

@@ -26,8 +26,8 @@ from twinrun.recording.writing import HINT, writing
 
 _MOST_BYTES = 256 << 20
 _MOST_FILES = 5000
-_LINKED = (".git", ".venv", "venv", "node_modules")  # large, and not written by a training program
-_LEFT_OUT = ("__pycache__", ".mypy_cache", ".pytest_cache")
+LARGE = (".git", ".venv", "venv", "node_modules")  # large, and not written by a training program
+LEFT_OUT = ("__pycache__", ".mypy_cache", ".pytest_cache")
 _FICLONE = 0x40049409  # share the blocks of a file until one of the two is written, where the file system can
 
 
@@ -60,7 +60,7 @@ class CopyViews(Views):
         def left_out(folder: str, names: list[str]) -> list[str]:
             """Recordings, and with them the copies, may be kept below the folder itself."""
             ours = {path.name for path in (self.place, self.place.parent) if path.parent == Path(folder)}
-            left = {*_LEFT_OUT, *_LINKED, *ours}
+            left = {*LEFT_OUT, *LARGE, *ours}
             return [name for name in names if name in left or not _readable(Path(folder, name))]
 
         with writing(copy):
@@ -82,7 +82,7 @@ class CopyViews(Views):
     def as_original(self, name: str, facts: Facts) -> Facts:
         def original(path: str) -> str:
             for number, root in enumerate(self.roots):
-                path = _moved(path, self._copy(name, number), root)
+                path = moved(path, self._copy(name, number), root)
             return path
 
         def event(found: Event) -> Event:
@@ -114,7 +114,7 @@ class CopyViews(Views):
 
     def _moved(self, path: str, name: str) -> str:
         for number, root in enumerate(self.roots):
-            path = _moved(path, root, self._copy(name, number))
+            path = moved(path, root, self._copy(name, number))
         return path
 
     def _freeze_moved(self, intervention: Intervention, name: str) -> Intervention:
@@ -141,14 +141,14 @@ def copy_problem(roots: tuple[Path, ...]) -> str | None:
 def _files(root: Path) -> Iterator[str]:
     """All that is copied, relative to the folder."""
     for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if name not in (*_LEFT_OUT, *_LINKED)]
+        folders[:] = [name for name in folders if name not in (*LEFT_OUT, *LARGE)]
         yield from (str(Path(folder, name).relative_to(root)) for name in names)
 
 
 def _linked(root: Path) -> Iterator[tuple[Path, list[str]]]:
     for folder, folders, _ in os.walk(root):
-        yield Path(folder), [name for name in folders if name in _LINKED]
-        folders[:] = [name for name in folders if name not in (*_LEFT_OUT, *_LINKED)]
+        yield Path(folder), [name for name in folders if name in LARGE]
+        folders[:] = [name for name in folders if name not in (*LEFT_OUT, *LARGE)]
 
 
 def _readable(path: Path) -> bool:
@@ -167,7 +167,7 @@ def _clone(original: str, copy: str) -> str:
     return copy
 
 
-def _moved(path: str, old: Path, new: Path) -> str:
+def moved(path: str, old: Path, new: Path) -> str:
     """The same place below another root; a path that lies elsewhere stays as it is."""
     if path == str(old):
         return str(new)

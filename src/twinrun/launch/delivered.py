@@ -3,14 +3,18 @@ only shows the clock or a made-up name is set apart by one more round, with thos
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from twinrun.comparison.delivered import STDOUT, Delivery, Mismatch, compare, still_there
 from twinrun.comparison.shown import Drawn, Run
 from twinrun.launch.children import numbers_of_children
+from twinrun.launch.options import Screen
 from twinrun.launch.reading import read_by_frameworks
 from twinrun.launch.round import Round
 from twinrun.launch.twin_process import not_instrumented
+from twinrun.launch.views import Changes
 from twinrun.masking import Secrets
-from twinrun.protocol import Event, Freeze, differs, one
+from twinrun.protocol import Event, Facts, Freeze, differs, one
 from twinrun.protocol.evidence import Pair, in_library, is_direct, side_by_side
 from twinrun.protocol.registry import frameworks, source
 from twinrun.recording.manifest import read_manifest
@@ -33,21 +37,38 @@ _NAMED = 5  # lines that got different values
 _NAME_BYTES, _NAME_DRAWS = 48, 3
 
 
-def judge_delivered(last: Round, result: CheckResult) -> CheckResult:
-    """The result with what was delivered in it, and the verdict that follows from that."""
-    by_output = last.options.contract.output
-    asked = result.verdict == REPEATS or result.reason_kind == "no-step" or by_output
-    if not asked or last.options.experiment or not _ran_to_the_end(last):
-        return result
-    if not by_output and result.first_bit_difference is not None:  # the contract lets numbers differ
-        return result
-    if last.trouble is not None:  # of the last lines: they are not there to be compared
-        reason = not_instrumented(last.trouble, "the program")
-        return result.replace(verdict=UNDECIDED, reason=reason.message, reason_kind=reason.kind)
-    found = _compare(last)
-    if found.differences:
-        result = result.replace(notes=(*result.notes, *_not_watched(last)))
-    return _verdict(result.replace(delivered=found), found, by_output=by_output)
+class DeliveryJudge:
+    """Judges what the twins of a round delivered. That is compared once, when it is asked for."""
+
+    def __init__(self, last: Round) -> None:
+        self.last = last
+        self._found: Delivered | None = None
+
+    def judge(self, result: CheckResult) -> CheckResult:
+        """The result with what was delivered in it, and the verdict that follows from that."""
+        last, by_output = self.last, self.last.options.contract.output
+        if not self.counts(result):
+            return result
+        if last.trouble is not None:  # of the last lines: they are not there to be compared
+            reason = not_instrumented(last.trouble, "the program")
+            return result.replace(verdict=UNDECIDED, reason=reason.message, reason_kind=reason.kind)
+        found = self.compare(last.screen)
+        if found.differences:
+            result = result.replace(notes=(*result.notes, *_not_watched(last)))
+        return _verdict(result.replace(delivered=found), found, by_output=by_output)
+
+    def counts(self, result: CheckResult) -> bool:
+        """Whether it is part of this result."""
+        last, by_output = self.last, self.last.options.contract.output
+        asked = result.verdict == REPEATS or result.reason_kind == "no-step" or by_output
+        if not asked or last.options.experiment or not _ran_to_the_end(last):
+            return False
+        return by_output or result.first_bit_difference is None  # or else the contract lets numbers differ
+
+    def compare(self, screen: Screen) -> Delivered:
+        if self._found is None:
+            self._found = _compare(self.last, screen)
+        return self._found
 
 
 def _not_watched(last: Round) -> list[str]:
@@ -67,7 +88,7 @@ def _ran_to_the_end(last: Round) -> bool:
     )
 
 
-def _compare(last: Round) -> Delivered:
+def _compare(last: Round, screen: Screen) -> Delivered:
     first, *others = _deliveries(last)
     mismatches: dict[Mismatch, None] = {}
     files, reordered = 0, False
@@ -79,7 +100,7 @@ def _compare(last: Round) -> Delivered:
     left = [m for m in mismatches if m not in ignored]
     shows: list[Mismatch] = []
     if left:
-        kept = _not_only_shown(last, left)
+        kept = _not_only_shown(last, left, screen)
         shows, left = [m for m in left if m not in kept], kept
     return Delivered(
         output="different" if any(m.where == STDOUT for m in left) else "equal",
@@ -92,18 +113,19 @@ def _compare(last: Round) -> Delivered:
     )
 
 
-def _not_only_shown(last: Round, left: list[Mismatch]) -> list[Mismatch]:
+def _not_only_shown(last: Round, left: list[Mismatch], screen: Screen) -> list[Mismatch]:
     """The mismatches that are still there with the clock and made-up names frozen, or that do not look like those."""
     sure = [m for m in left if still_there(m, None, read_by_frameworks, drawn="nothing")]
     freezes, drawn = _shown_sources(last)
     if not sure or not freezes:
         return sure
-    last.screen.say("trying: the output with the clock and made-up names frozen")
+    screen.say("trying: the output with the clock and made-up names frozen")
     timeout = 3 * last.seconds + _PATIENCE
     again = last.again(
         "frozen-output", experiment=True, timeout=min(timeout, last.options.timeout or timeout),
         interventions=(*last.options.interventions, *freezes), sequential=last.options.sequential or _in_turn(last),
     )  # fmt: skip
+    again.screen = screen
     if again.run().verdict == DIVERGES or not _ran_to_the_end(again):
         return sure
     first, *others = _deliveries(again)
@@ -146,25 +168,28 @@ def _in_turn(last: Round) -> bool:
 
 
 def _deliveries(last: Round) -> list[Delivery]:
+    return [
+        delivery(last.folder / name, facts, last.views.changes(name))
+        for name, facts in zip(last.names, last.facts, strict=True)
+    ]
+
+
+def delivery(recording: Path, facts: Facts, files: Changes) -> Delivery:
+    """What a run delivered that has ended."""
     known = frameworks()
 
     def is_progress(line: str) -> bool:
         return any(framework.is_progress(line) for framework in known)
 
-    found = []
-    for name, facts in zip(last.names, last.facts, strict=True):
-        manifest = read_manifest(last.folder / name)
-        relatives = frozenset({facts.parent, *numbers_of_children(last.folder / name)})
-        run = Run(facts.process, manifest.started, manifest.ended or manifest.started, relatives)
-        output = last.folder / name / OUTPUT
-        found.append(Delivery(run, output, last.views.changes(name), is_progress))
-    return found
+    manifest = read_manifest(recording)
+    relatives = frozenset({facts.parent, *numbers_of_children(recording)})
+    run = Run(facts.process, manifest.started, manifest.ended or manifest.started, relatives)
+    return Delivery(run, recording / OUTPUT, files, is_progress)
 
 
 def _reported(found: Mismatch, secrets: Secrets) -> OutputDifference:
-    a, b = (
-        secrets.mask(text)[:_LONGEST] for text in (found.a, found.b)
-    )  # half a token does not look like one
+    # Half a token does not look like one.
+    a, b = (secrets.mask(text)[:_LONGEST] for text in (found.a, found.b))
     if found.heading:
         a, b = f"{found.heading}={a}", f"{found.heading}={b}"
     return OutputDifference(found.place, a, b)

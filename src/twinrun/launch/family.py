@@ -3,8 +3,9 @@ a baseline."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Generic
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.launch.children import Child, Recording
 from twinrun.launch.twin_process import not_instrumented
+from twinrun.recording.frame import PHASES
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, ChildResult, Reason
 
 
@@ -37,13 +39,16 @@ class Family:
         if result.verdict != REPEATS:
             return both
         if not result.steps_compared:
-            both = both.replace(steps_compared=sum(child.steps for child in self.results))
+            workers = [child.steps for child in self.results if child.worker]
+            both = both.replace(
+                steps_compared=max(workers, default=0) or sum(child.steps for child in self.results)
+            )
         if found is None:
             return both
         return both.replace(
             verdict=found.verdict, reason=found.reason, reason_kind=found.reason_kind, growth=found.growth,
             first_difference=found.first_difference, first_bit_difference=found.first_bit_difference,
-            also_differing=found.also_differing,
+            also_differing=found.also_differing, timeline=found.timeline,
         )  # fmt: skip
 
 
@@ -59,11 +64,7 @@ class Comparison(Generic[Recording]):
     _results: dict[str, CheckResult] = field(default_factory=dict)  # by name
 
     def run(self) -> Family:
-        titles = {
-            id(child): f"child {number} ({child.about.label})"
-            for children in self.children
-            for number, child in enumerate(children, start=1)
-        }
+        titles = {id(child): title for children in self.children for child, title in _titled(children)}
         for child in (child for children in self.children for child in children):
             name = titles[id(child)]
             if child.about.unwatched:
@@ -78,7 +79,7 @@ class Comparison(Generic[Recording]):
             name = titles[id(shown)]
             if name in self._results:
                 continue
-            if _equal(one, other):
+            if equal(one, other):
                 found = CheckResult("", REPEATS, steps_compared=shown.content.steps)
             elif _shared_work(a, b, shown):
                 found = _undecided(Reason("not-comparable", _SHARED))
@@ -87,12 +88,17 @@ class Comparison(Generic[Recording]):
             else:
                 found = self._judged(name, one, other)
             self._results[name] = found
-        gravest = min(self._results.values(), key=lambda each: _GRAVEST.index(each.verdict), default=None)
-        decisive = gravest if gravest is not None and gravest.verdict != REPEATS else None
-        results = self._results.items()
-        return Family(
-            tuple(ChildResult(name, r.verdict, r.steps_compared, r.reason) for name, r in results), decisive
-        )
+        workers = {
+            titles[id(child)] for run in self.children for child in run if child.about.worker is not None
+        }
+        gravest = min(self._results, key=lambda name: _rank(self._results[name], name in workers), default="")
+        worst = self._results.get(gravest)
+        decisive = worst if worst is not None and worst.verdict != REPEATS else None
+        results = [
+            ChildResult(name, one.verdict, one.steps_compared, one.reason, worker=name in workers)
+            for name, one in self._results.items()
+        ]
+        return Family(tuple(results), decisive)
 
     def _judged(self, name: str, one: Child[Recording], other: Child[Recording]) -> CheckResult:
         if not (_frames(one) and _frames(other)):
@@ -111,7 +117,7 @@ class Comparison(Generic[Recording]):
         known = f"equal up to step {steps}, nothing is known of what came after"
         if _failed(one, other):
             return _undecided(Reason("crashed", f"{name} failed: {known}"), steps)
-        how = "was cut off while it ran" if one.cut_off or other.cut_off else _CRASHED
+        how = "was cut off while it ran" if one.cut_off or other.cut_off else CRASHED
         return _undecided(Reason("abrupt-exit", f"{name} {how}: {known}"), steps)
 
     def _alone(self, name: str, child: Child[Recording], run: str) -> CheckResult:
@@ -127,7 +133,28 @@ class Comparison(Generic[Recording]):
 
 
 _GRAVEST = (DIVERGES, UNDECIDED, REPEATS)
-_CRASHED = "did not end properly (os._exit in a thread, a signal or a crash)"
+
+
+def _rank(result: CheckResult, worker: bool) -> tuple[int, int, bool, int]:
+    """The gravest first. Workers take their steps together, so of these the first to differ, and at one step the one
+    that differs in what is its own, not only in what it got from the others."""
+    gravity, first = _GRAVEST.index(result.verdict), result.first_difference
+    if not worker or first is None:
+        return (gravity, 0, False, 0)
+    phase = PHASES.index(first.phase)
+    differing = (f"{first.phase}: {first.tensor}", *result.also_differing)
+    own = phase < PHASES.index("loss") or any(each.startswith("gradient: local/") for each in differing)
+    return (gravity, first.step, not own, phase)
+
+
+def _titled(children: list[Child[Any]]) -> Iterator[tuple[Child[Any], str]]:
+    others = count(1)
+    for child in children:
+        about = child.about
+        yield child, about.label if about.worker is not None else f"child {next(others)} ({about.label})"
+
+
+CRASHED = "did not end properly (os._exit in a thread, a signal or a crash)"
 _SHARED = (
     "several workers of a pool trained, and which of them gets which task differs from run to run: "
     "what they trained cannot be compared (with one worker it can)"
@@ -146,12 +173,14 @@ def _pairs(
     a: list[Child[Recording]], b: list[Child[Recording]]
 ) -> list[tuple[Child[Recording] | None, Child[Recording] | None]]:
     """Each child of one run with its counterpart in the other: the one with the same content, wherever processes were
-    started in no certain order; then the one of the same name; then the next."""
+    started in no certain order; then the one with the same number in its cluster; of the same name; then the next."""
     left = list(b)
     found: dict[int, Child[Recording]] = {}
     alike: tuple[Callable[[Child[Any], Child[Any]], bool], ...] = (
-        lambda one, other: one.about.identity == other.about.identity and _equal(one, other),
-        _equal,
+        lambda one, other: one.about.worker is not None and one.about.worker == other.about.worker,
+        lambda one, other: one.about.identity == other.about.identity and equal(one, other),
+        equal,
+        lambda one, other: one.member is not None and one.member == other.member,
         lambda one, other: (one.about.label, one.about.identity) == (other.about.label, other.about.identity),
         lambda one, other: one.about.label == other.about.label,
         lambda one, other: True,
@@ -166,7 +195,7 @@ def _pairs(
     return [*((one, found.get(number)) for number, one in enumerate(a)), *((None, other) for other in left)]
 
 
-def _equal(one: Child[Any] | None, other: Child[Any] | None) -> bool:
+def equal(one: Child[Any] | None, other: Child[Any] | None) -> bool:
     """Both came to the same end, by the same steps."""
     if one is None or other is None or not (one.content and other.content and one.content.frames):
         return False

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from twinrun.comparison.judge import Judge
-from twinrun.result import REPEATS, CheckResult, Reason, Verdict
+from twinrun.protocol import Facts
+from twinrun.result import REPEATS, UNDECIDED, CheckResult, Reason, Verdict
 
 
 def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) -> CheckResult:
@@ -18,4 +21,16 @@ def judged(program: str, verdict: Verdict, reason: Reason | None, judge: Judge) 
         first_bit_difference=judge.first_bits,
         growth=tuple(judge.growth),
         also_differing=tuple(f"{d.phase}: {d.tensor}" for d in judge.differing[1:50]),
+        timeline=judge.timeline,
     )
+
+
+def agree_by_luck(result: CheckResult, twins: Iterable[Facts]) -> CheckResult:
+    """A program that cannot repeat, whatever a comparison finds, is not said to."""
+    why = next((facts.unrepeatable for facts in twins if facts.unrepeatable), None)
+    if why is None:
+        return result
+    if result.verdict != REPEATS:
+        return result.replace(notes=(*result.notes, why))
+    reason = Reason("not-comparable", f"the twins agree by luck: {why}")
+    return result.replace(verdict=UNDECIDED, reason=reason.message, reason_kind=reason.kind)

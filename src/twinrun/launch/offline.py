@@ -4,19 +4,22 @@ bisection, and a million steps take no longer than a thousand."""
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from twinrun.comparison.contract import Contract
-from twinrun.comparison.frames import STEP_COUNT, Difference
-from twinrun.comparison.judge import Judge
+from twinrun.comparison.frames import STEP_COUNT, Difference, unlike
+from twinrun.comparison.judge import Judge, not_comparable
+from twinrun.comparison.timeline import MOST_COLUMNS
 from twinrun.environment.verdict import with_environments
 from twinrun.launch.children import children_of
 from twinrun.launch.family import Comparison, Family
 from twinrun.launch.judged import judged
 from twinrun.launch.no_step import no_step
+from twinrun.launch.options import FOLLOW
 from twinrun.launch.recorded_twin import RecordedTwin
 from twinrun.recording.data_order import describe
-from twinrun.recording.frame import EVIDENCE
+from twinrun.recording.frame import EVIDENCE, ROLLED_UP, Frame
 from twinrun.recording.manifest import Manifest, read_manifest
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, ReasonKind, Verdict
 
@@ -24,12 +27,14 @@ Answer = tuple[Verdict, Reason | None]
 Twins = tuple[RecordedTwin, RecordedTwin]
 
 
-def compare_recordings(a: Path, b: Path, contract: Contract) -> CheckResult:
+def compare_recordings(
+    a: Path, b: Path, contract: Contract, names: tuple[str, str] = ("A", "B")
+) -> CheckResult:
     """With the processes that each of them started."""
     manifests = [read_manifest(each) for each in (a, b)]
     stopped = any(manifest.status in ("stopped", "held") for manifest in manifests)
-    family = compare_children(a, b, contract, stopped=stopped)
-    result = compare_one(a, b, contract, observed=family.observed)
+    family = compare_children(a, b, contract, stopped=stopped, names=names)
+    result = compare_one(a, b, contract, names, observed=family.observed)
     return with_environments(family.judge(result), *(manifest.environment for manifest in manifests))
 
 
@@ -54,6 +59,8 @@ def compare_one(
     shared = min(lengths)
     start = _first_difference(twins, shared)
     if start:
+        if not contract.bands:  # which read every frame
+            judge.skip(_some_frames(twins[0], start))
         judge.steps = twins[0].reader.frame(start - 1).step
         first = twins[0].reader.first_observation()
         judge.observed = observed or (first is not None and first < start)
@@ -63,12 +70,12 @@ def compare_one(
         verdict, reason = _by_bands(judge, twins, start)
     elif start < shared:
         verdict, reason = _judge_from(judge, twins, start, shared)
-    unknown = _unknown(judge, manifests)
+    unknown = _unknown(judge, manifests, names)
     uneven = judge.first is not None and judge.first.uneven
     if unknown is not None and (verdict == REPEATS or uneven or contract.bands):
         verdict, reason = UNDECIDED, unknown
     elif verdict == REPEATS or uneven:
-        verdict, reason = _ends(judge, manifests, lengths)
+        verdict, reason = _ends(judge, manifests, lengths, names)
     return judged(manifests[0].program, verdict, reason, judge).replace(
         controls=manifests[0].controls,
         environment=manifests[0].environment,
@@ -91,29 +98,54 @@ def _first_difference(twins: Twins, shared: int) -> int:
     return low
 
 
+def _some_frames(twin: RecordedTwin, stop: int) -> Iterator[Frame]:
+    """Of those that are equal: as many as a timeline has columns, and the last."""
+    for seq in sorted({*range(0, stop, max(1, stop // MOST_COLUMNS)), stop - 1}):
+        yield twin.reader.frame(seq)
+
+
 def _judge_from(judge: Judge, twins: Twins, start: int, shared: int) -> Answer:
     a, b = twins
     for seq in range(start, shared):
         a.seq = b.seq = seq
         frames = [a.reader.frame(seq), b.reader.frame(seq)]
         if not frames[0].digests or not frames[1].digests:
-            return _rolled_up(judge, twins, seq, frames[0].step)
+            for later in range(seq, min(shared, seq + 1 + FOLLOW)):
+                both = [twin.reader.frame(later) for twin in twins]
+                judge.rolled_up(both, None if unlike(*both) else _differing_phases(twins, later))
+            return _rolled_up(judge, twins, frames)
         if judge.look(frames):
-            return (UNDECIDED, _no_values(judge, judge.unmeasured)) if judge.unmeasured else (DIVERGES, None)
+            if judge.unmeasured:
+                return UNDECIDED, _no_values(judge, judge.unmeasured)
+            _follow(judge, twins, seq + 1, shared)
+            return DIVERGES, None
     return REPEATS, None
+
+
+def _follow(judge: Judge, twins: Twins, start: int, stop: int) -> None:
+    a, b = twins
+    for seq in range(start, stop):
+        a.seq = b.seq = seq
+        frames = [a.reader.frame(seq), b.reader.frame(seq)]
+        if not all(frame.digests for frame in frames) or judge.follow(frames) or judge.followed >= FOLLOW:
+            return
 
 
 def _by_bands(judge: Judge, twins: Twins, start: int) -> Answer:
     """Bands are about metrics, whose values are kept of every frame, rolled up or not."""
     a, b = twins
     for frames in zip(a.follow(), b.follow(), strict=False):
-        if a.seq == start and all(frame.digests for frame in frames):
+        if a.seq >= start and all(frame.digests for frame in frames):
             judge.look(list(frames))
             continue
         if a.seq == start:
             judge.first_bits = _rolled_up_difference(twins, start, frames[0].step)
         judge.remember(list(frames))
         judge.count(list(frames))
+        if a.seq < start:
+            judge.skip(frames[:1])
+        else:
+            judge.rolled_up(list(frames))
     return judge.bands()
 
 
@@ -122,8 +154,11 @@ def _no_values(judge: Judge, unmeasured: Reason) -> Reason:
     return Reason(unmeasured.kind, f"{unmeasured.message}: {hint}")
 
 
-def _rolled_up(judge: Judge, twins: Twins, seq: int, step: int) -> Answer:
-    judge.first = judge.first_bits = _rolled_up_difference(twins, seq, step)
+def _rolled_up(judge: Judge, twins: Twins, frames: list[Frame]) -> Answer:
+    step = frames[0].step
+    judge.first = judge.first_bits = _rolled_up_difference(twins, twins[0].seq, step)
+    if doubtful := [each for each in unlike(*frames) if each.judged]:
+        return UNDECIDED, not_comparable(doubtful[0])
     if judge.contract.bitwise:
         return DIVERGES, None
     kept = "these recordings keep no digests of single tensors: record with --detail"
@@ -132,16 +167,20 @@ def _rolled_up(judge: Judge, twins: Twins, seq: int, step: int) -> Answer:
 
 def _rolled_up_difference(twins: Twins, seq: int, step: int) -> Difference:
     """Far into a long run only one digest for each phase is kept: the phase is known, the tensor is not."""
-    rolls = [twin.reader.rollup(seq) for twin in twins]
-    phases = [phase for phase in rolls[0] if rolls[0][phase] != rolls[1].get(phase) and phase not in EVIDENCE]
-    return Difference(step, phases[0] if phases else "weights", "(rolled up: record with --detail)")
+    phases = _differing_phases(twins, seq)
+    return Difference(step, phases[0] if phases else "weights", ROLLED_UP)
 
 
-def _unknown(judge: Judge, manifests: tuple[Manifest, Manifest]) -> Reason | None:
+def _differing_phases(twins: Twins, seq: int) -> list[str]:
+    a, b = (twin.reader.rollup(seq) for twin in twins)
+    return [phase for phase in a if a[phase] != b.get(phase) and phase not in EVIDENCE]
+
+
+def _unknown(judge: Judge, manifests: tuple[Manifest, Manifest], names: tuple[str, str]) -> Reason | None:
     """Why no difference says nothing about the whole runs."""
     if not judge.observed:
         return no_step()
-    for name, manifest in zip("AB", manifests, strict=True):
+    for name, manifest in zip(names, manifests, strict=True):
         if manifest.missing_end is not None:
             kind: ReasonKind = "crashed" if manifest.failed else "interrupted"
             return Reason(kind, f"recording {name} {manifest.missing_end}: {_known(judge)}")
@@ -153,17 +192,19 @@ def _known(judge: Judge) -> str:
     return f"{equal} up to step {judge.steps}, nothing is known beyond"
 
 
-def _ends(judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...]) -> Answer:
+def _ends(
+    judge: Judge, manifests: tuple[Manifest, Manifest], lengths: tuple[int, ...], names: tuple[str, str]
+) -> Answer:
     uneven = judge.first is not None and judge.first.uneven
     if not uneven and lengths[0] == lengths[1]:
         return REPEATS, None
     if any(manifest.status == "stopped" for manifest in manifests):
         return UNDECIDED, Reason("interrupted", f"one recording was stopped: {_known(judge)}")
     if judge.first is None:
-        longer = "A" if lengths[0] > lengths[1] else "B"
+        longer = names[0 if lengths[0] > lengths[1] else 1]
         judge.first = Difference(judge.steps + 1, "weights", STEP_COUNT, only_in=longer)
     longer = str(judge.first.only_in)
-    shorter = "B" if longer == "A" else "A"
+    shorter = names[1 if longer == names[0] else 0]
     return DIVERGES, Reason("uneven", f"{shorter} ended after step {judge.steps}, {longer} went on")
 
 

@@ -15,12 +15,18 @@ from twinrun.protocol import Intervened, Interventions
 from twinrun.protocol.spec import Tracing
 from twinrun.result import CheckResult
 
+FOLLOW = 24  # steps that twins are compared after their first difference
+
 
 @dataclass(frozen=True)
 class CheckOptions(Intervened):
     program: Program
     runs: int = 2
     steps: int | None = None
+    workers: int = 0  # of the cluster that each twin is; 0: one process
+    worker_counts: tuple[int, ...] = ()  # one run with each, compared; no twins
+    replicas: int = 0  # devices that a machine without accelerators is to have; 0: as it is
+    worker_timeout: float = 60.0  # seconds that a worker may stand still after another has ended
     contract: Contract = BITWISE
     interventions: Interventions = ()
     sequential: bool = False
@@ -38,6 +44,7 @@ class CheckOptions(Intervened):
     keep_files: str | None = None  # where to keep what each twin left
     keep: bool = False  # never remove the recordings to make room for others
     dump_limit: int = 256_000_000  # bytes of the tensors that differ
+    follow: int = FOLLOW  # steps after the first difference, for the report
     experiment: bool = False  # one question of a diagnosis: no second look with another clock
 
 

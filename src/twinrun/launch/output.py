@@ -8,12 +8,14 @@ import os
 import re
 import select
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import xxhash
 
+import twinrun
 from twinrun.comparison.delivered import MOST_OUTPUT
+from twinrun.interrupt import held_back
 from twinrun.recording.folder import recordings_below
 from twinrun.recording.output import ERRORS
 from twinrun.recording.printed import OUTPUT
@@ -24,6 +26,8 @@ _PIPE = 1 << 20  # the most that a pipe holds
 _MORE = b"\n[twinrun: more was printed than this]\n"
 _LONGEST_MARK = 200
 _MARK = re.compile(rb"\n\[twinrun: (\d+) bytes are left out here[^\]\n]*\]\n")
+_FRAME = re.compile(r'(\s*)File "(.+)", line \d+, in ')
+_OURS = f"{Path(twinrun.__file__).parent}{os.sep}"
 
 
 class Output:
@@ -48,9 +52,10 @@ class Output:
 
     def start(self) -> None:
         """The process has its ends of the pipes."""
-        for stream in self.streams:
-            stream.handed_over()
-        self._thread.start()
+        with held_back():  # half started, it could not be closed
+            for stream in self.streams:
+                stream.handed_over()
+            self._thread.start()
 
     def _listen(self) -> None:
         poll = select.poll()
@@ -205,3 +210,15 @@ def _shorten(path: Path) -> None:
         file.truncate(KEPT)
         file.seek(KEPT)
         file.write(_mark(size - 2 * KEPT + before) + end)
+
+
+def without_our_frames(lines: Iterable[str]) -> Iterator[str]:
+    """A traceback as it would be if the program ran by itself: what it calls goes through wrappers of ours."""
+    skipped = None  # the indentation of the frame whose lines are left out
+    for line in lines:
+        if (frame := _FRAME.match(line)) is not None:
+            skipped = len(frame[1]) if frame[2].startswith(_OURS) else None
+        elif skipped is not None and len(line) - len(line.lstrip()) <= skipped:
+            skipped = None
+        if skipped is None:
+            yield line

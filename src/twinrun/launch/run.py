@@ -26,6 +26,7 @@ from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.view_store import ViewStore
 from twinrun.launch.views import WAYS, Way
 from twinrun.masking import Masked
+from twinrun.notebooks.places import placed
 from twinrun.protocol import Facts, Intervened, Interventions
 from twinrun.recording.frame import Frame
 from twinrun.result import Reason, ReasonKind
@@ -143,16 +144,16 @@ def _run(
     tail = twin.trouble.traceback if twin.trouble else twin.tail() if reason else None
     facts = with_children(twin.end.facts if twin.end is not None else Facts(), twin.folder)
     facts = views.as_original("A", facts)
-    facts.notes += remarks(options.pin, facts)
+    facts.notes[:] = options.program.shown([*facts.notes, *remarks(options.pin, facts)])
     missing = strictly_missing(options.pin, facts)
     if missing is not None and code == 0:
         code, reason = 2, Reason("pin-missing", missing)
-    result = RunResult(
+    result = options.program.shown(RunResult(
         str(options.program), folder / "A", judge.steps, code,
         reason and reason.message, reason and reason.kind,
-        round(time.monotonic() - started, 3), facts, tail, refusals(noticed([facts])),
+        round(time.monotonic() - started, 3), facts, tail, placed(refusals(noticed([facts]))),
         len(children_of(twin.folder)), views.how,
-    ).without(options.program.secrets)  # fmt: skip
+    ))  # fmt: skip
     if stopped is not None:
         raise stopped.leaving(("", result))
     return result

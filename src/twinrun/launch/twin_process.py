@@ -17,7 +17,7 @@ from typing import Any
 from twinrun.comparison.verdict import Reason, ReasonKind
 from twinrun.launch.children import note_survivors
 from twinrun.launch.interventions import Setup
-from twinrun.launch.output import Output, Printed
+from twinrun.launch.output import Output, Printed, without_our_frames
 from twinrun.launch.program import Program
 from twinrun.launch.stdin import StdinCopy
 from twinrun.launch.supervised import Supervised
@@ -43,6 +43,8 @@ from twinrun.recording.folder import record_end
 from twinrun.recording.frame import Frame
 from twinrun.recording.manifest import Status
 from twinrun.recording.outline import Key, Outline, Part
+from twinrun.recording.output import ERRORS
+from twinrun.recording.printed import OUTPUT
 from twinrun.recording.writing import HINT, writing
 from twinrun.twin.family import entrance
 
@@ -70,6 +72,7 @@ class Twin:
         self.frames: deque[Frame] = deque()
         self.step = 0
         self.count = 0
+        self.doing = ""  # besides running the program
         self.last_message = time.monotonic()
         self._trouble: Trouble | None = None
         self.end: End | None = None
@@ -128,6 +131,9 @@ class Twin:
             self.frames.append(body)
             self.step = body.step
             self.count += 1
+            self.doing = ""
+        elif kind == wire.DOING:
+            self.doing = body.text
         elif kind == wire.END:
             self.end = body
         elif kind == wire.TROUBLE:
@@ -223,16 +229,26 @@ class Twin:
         with contextlib.suppress(Exception):
             record_end(self.folder, status, code)
 
-    def tail(self, lines: int = 15) -> str:
-        """The end of what the program printed: its errors first of all."""
+    def tail(self, lines: int = 15, worker: int | None = None) -> str:
+        """The end of what the program, or one worker of it, printed: its errors first of all."""
         known = frameworks()
-        for end in self._output.last(2 * _TAIL):
+        ends = self._output.last(2 * _TAIL) if worker is None else self._last_of_worker(worker)
+        for end in ends:
             # Masked before it is cut: half a token does not look like one.
             text = self._secrets.mask(end.decode("utf-8", "replace"))[-_TAIL:].strip()
-            kept = [line for line in text.splitlines() if not any(f.is_log_noise(line) for f in known)]
+            own = without_our_frames(text.splitlines())
+            kept = [line for line in own if not any(f.is_log_noise(line) for f in known)]
             if kept:
                 return "\n".join(kept[-lines:])
         return ""
+
+    def _last_of_worker(self, number: int) -> list[bytes]:
+        found = []
+        for name in (ERRORS, OUTPUT):
+            with contextlib.suppress(OSError), (self.folder / f"worker-{number}" / name).open("rb") as file:
+                file.seek(-min(2 * _TAIL, file.seek(0, os.SEEK_END)), os.SEEK_END)
+                found.append(file.read())
+        return found
 
 
 NO_END = "the program exited abruptly (os._exit or a crash)"
@@ -241,6 +257,8 @@ NO_END = "the program exited abruptly (os._exit or a crash)"
 def not_instrumented(trouble: Trouble, what: str) -> Reason:
     if trouble.cannot_write:
         return Reason("cannot-write", trouble.message)
+    if trouble.no_device:
+        return Reason("not-comparable", f"{what} has not the device that it was given: {trouble.message}")
     kind: ReasonKind = "patch-missing" if trouble.missing_point else "not-instrumented"
     return Reason(kind, f"Twinrun could not instrument {what}: {trouble.message}")
 

@@ -42,7 +42,7 @@ class ViewStore:
         """For the twins of one round. `frozen`: every twin must start from the same files, of which these may lie
         elsewhere. Raises CannotCopy where that, or what is to be patched, is not possible here."""
         texts = {str(Path(path).resolve()): text for path, text in patched.items()}
-        own = _roots(program)
+        own = roots_of(program)
         needed = [Path(path).resolve() for path in (*texts, *(frozen or ()))]
         roots = outermost([*own, *(path.parent for path in needed)])
         forced = os.environ.get(VARIABLE)
@@ -125,7 +125,7 @@ class ViewStore:
         return place
 
 
-def _roots(program: Program) -> tuple[Path, ...]:
+def roots_of(program: Program) -> tuple[Path, ...]:
     """The working folder, and that of the program. The root of all folders is nobody's own."""
     found = [Path.cwd()]
     if not program.module:

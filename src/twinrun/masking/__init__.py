@@ -5,9 +5,9 @@ Twinrun's, so that every part of it can mask what it makes.
 
 from twinrun.masking.arguments import mask_arguments
 from twinrun.masking.text import MASK, mask, mask_tokens, strip_url, strip_user_info
-from twinrun.masking.values import NO_SECRETS, Masked, Secrets, masked
+from twinrun.masking.values import NO_SECRETS, Masked, Secrets, each_text, masked
 
 __all__ = [
-    "MASK", "NO_SECRETS", "Masked", "Secrets", "mask", "mask_arguments", "mask_tokens", "masked",
+    "MASK", "NO_SECRETS", "Masked", "Secrets", "each_text", "mask", "mask_arguments", "mask_tokens", "masked",
     "strip_url", "strip_user_info",
 ]  # fmt: skip

@@ -89,8 +89,13 @@ class Masked:
 
 def masked(value: T, secrets: Secrets = NO_SECRETS) -> T:
     """The value with every text in it masked: the same object where there is nothing to mask."""
-    clean: T = _walk(value, secrets.mask if secrets.values else mask)
-    return clean
+    return each_text(value, secrets.mask if secrets.values else mask)
+
+
+def each_text(value: T, change: Callable[[str], str]) -> T:
+    """The value with every text in it changed by the function: the same object where nothing changes."""
+    changed: T = _walk(value, change)
+    return changed
 
 
 def _walk(value: Any, clean: Callable[[str], str]) -> Any:

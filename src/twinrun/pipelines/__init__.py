@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from twinrun.pipelines.stream_fingerprint import DataFingerprint as DataFingerprint
     from twinrun.pipelines.stream_fingerprint import ElementDigest as ElementDigest
     from twinrun.pipelines.stream_fingerprint import data_fingerprint as data_fingerprint
+    from twinrun.pipelines.worker_share import share as share
 
 _HOMES = {
     "DataAudit": "audit_report",
@@ -35,6 +36,7 @@ _HOMES = {
     "DataFingerprint": "stream_fingerprint",
     "ElementDigest": "stream_fingerprint",
     "data_fingerprint": "stream_fingerprint",
+    "share": "worker_share",
 }
 
 

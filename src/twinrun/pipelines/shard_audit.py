@@ -45,6 +45,7 @@ class ShardAudit:
 
     @property
     def coverage(self) -> str:
+        """The same in words."""
         if self.clean:
             return "every element once" if self.whole is not None else "none seen twice"
         parts = [f"{self.missing} never seen"] if self.missing else []

@@ -28,8 +28,8 @@ class CannotFingerprint(TwinrunError):
 class EpochFingerprint:
     """The fingerprint of one epoch (or of one worker's part of it)."""
 
-    ordered: str
-    unordered: str
+    ordered: str  # of the elements in their order
+    unordered: str  # of the same elements in any order
     elements: int
 
 
@@ -77,6 +77,7 @@ class ElementDigest:
         self.elements += 1
 
     def fingerprint(self) -> EpochFingerprint:
+        """Of all elements so far."""
         return EpochFingerprint(self._ordered.hexdigest(), f"{self._sum:032x}", self.elements)
 
 

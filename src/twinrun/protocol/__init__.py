@@ -8,7 +8,7 @@ from twinrun.protocol.control import Control, ControlState, NotApplied, Reading,
 from twinrun.protocol.event import Event, relative
 from twinrun.protocol.evidence import Evidence, Trace, differs, one
 from twinrun.protocol.facts import Facts
-from twinrun.protocol.intervention import Freeze, Intervened, Interventions, Pin, Stress, Vary
+from twinrun.protocol.intervention import Devices, Freeze, Intervened, Interventions, Pin, Stress, Vary
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.point import Point, Wrap, replacement
 from twinrun.protocol.seeds import derive
@@ -17,7 +17,7 @@ from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Variation, inside
 
 __all__ = [
-    "Control", "ControlState", "Event", "Evidence", "Facts", "Freeze", "Intervened", "Interventions",
+    "Control", "ControlState", "Devices", "Event", "Evidence", "Facts", "Freeze", "Intervened", "Interventions",
     "NotApplied", "Pin", "PinRequest", "Point", "Reading", "SecondLook", "SetBy", "Source", "Stress",
     "Suspect", "Trace", "Undo", "Variation", "Vary", "Weight", "Wrap", "derive", "differs", "inside",
     "one", "relative", "replacement",

@@ -9,15 +9,17 @@ from typing import Any
 
 import msgspec
 
-from twinrun.protocol.messages import Answer, End, LayoutMessage, Question, Trouble
+from twinrun.protocol.messages import Answer, Doing, End, LayoutMessage, Question, Trouble
 from twinrun.recording.frame import MOST_LAYOUTS, Frame, Layout, pack_values, unpack_values
 
 _HEAD = struct.Struct("<IB")
 _FRAME = struct.Struct("<IIQdI")
 
-# Kinds of message. A twin sends LAYOUT, FRAME, ANSWER, TROUBLE, END; a parent sends GO, ASK.
-LAYOUT, FRAME, ANSWER, TROUBLE, END, GO, ASK = range(7)
-_TYPES: dict[int, Any] = {LAYOUT: LayoutMessage, ANSWER: Answer, TROUBLE: Trouble, END: End, ASK: Question}
+# Kinds of message. A twin sends LAYOUT, FRAME, DOING, ANSWER, TROUBLE, END; a parent sends GO, ASK.
+LAYOUT, FRAME, ANSWER, TROUBLE, END, GO, ASK, DOING = range(8)
+_TYPES: dict[int, Any] = {
+    LAYOUT: LayoutMessage, ANSWER: Answer, TROUBLE: Trouble, END: End, ASK: Question, DOING: Doing,
+}  # fmt: skip
 _DECODERS = {kind: msgspec.json.Decoder(type) for kind, type in _TYPES.items()}
 LARGEST = 1 << 30
 
@@ -54,7 +56,8 @@ class Channel:
             if len(self._sent_layouts) >= MOST_LAYOUTS:
                 self._sent_layouts.clear()  # their numbers are used again
             number = self._sent_layouts[frame.layout] = len(self._sent_layouts)
-            self.send_message(LAYOUT, LayoutMessage(number, frame.layout.phases, frame.layout.names))
+            layout = frame.layout
+            self.send_message(LAYOUT, LayoutMessage(number, layout.phases, layout.names, layout.kinds))
         head = _FRAME.pack(number, frame.span, frame.step, frame.seconds, len(frame.digests))
         self.send(FRAME, head + frame.digests + pack_values(frame.values))
 
@@ -81,7 +84,7 @@ class Channel:
             del self._buffer[: _HEAD.size + length]
             body = self._decode(kind, payload)
             if kind == LAYOUT:
-                self._known_layouts[body.number] = Layout(body.phases, body.names)
+                self._known_layouts[body.number] = Layout(body.phases, body.names, body.kinds)
                 continue
             return kind, body
         return None

@@ -22,6 +22,7 @@ class ChildProcess(msgspec.Struct, frozen=True):
     pid: int
     pool: bool = False  # takes its work from a queue, which it shares with others
     unwatched: str = ""  # why it could not be recorded
+    worker: int | None = None  # its number, where it is one of a cluster
 
     def write(self, folder: Path) -> None:
         (folder / FILE).write_bytes(msgspec.json.encode(self))

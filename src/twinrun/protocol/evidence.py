@@ -23,6 +23,16 @@ TRANSPARENT_LIBRARIES = frozenset(
 )  # fmt: skip
 
 
+MOST_SAMPLED = 256  # elements of a tensor
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """Some elements of a tensor, the same of each twin's."""
+
+    dtype: str
+    data: bytes
+
+
 class TracedOp(msgspec.Struct, kw_only=True):
     """One op as it ran: digests of what went in and came out, and where it belongs. None: not a tensor with a value."""
 
@@ -36,6 +46,9 @@ class TracedOp(msgspec.Struct, kw_only=True):
     gradient: bool = False
     stateful: bool = False
     trained: bool = False
+    # Where twins on different devices are compared: where it ran, and what came out. None: no numbers.
+    device: str = ""
+    samples: list[Sample | None] = []
 
 
 class Trace(msgspec.Struct, tag="trace"):
@@ -73,7 +86,11 @@ class Evidence:
     traces: tuple[Trace, Trace] | None = None
     code: Code = field(default_factory=NoCode)
     datasets: tuple[Finding, ...] = ()  # what an audit finds in those that a twin was iterating
-    fed: bool = False  # a batch was compared at the step where the twins part
+    compared: tuple[str, ...] = ()  # phases that were, at the step where the twins part
+    drift: bool = False  # the twins agree: `first` is a difference between replicas that must be equal
+    devices: tuple[str, ...] = ()  # that the twins were given
+    contract: str = "bitwise"
+    also: tuple[str, ...] = ()  # what else differs at the step where the twins part, as "phase: tensor"
 
     @property
     def early(self) -> tuple[int, int]:
@@ -90,7 +107,14 @@ class Evidence:
     @property
     def fed_alike(self) -> bool:
         """Whether the twins part although they were given the same batch."""
-        return self.fed and self.phase == "later" and self.first.span == 1
+        return "batch" in self.compared and self.phase == "later" and self.first.span == 1
+
+    @property
+    def losses_alike(self) -> bool:
+        """Whether what the forward pass gave was equal, and what differs was computed from it."""
+        return (
+            self.first.phase in ("gradient", "weights") and "loss" in self.compared and self.first.span == 1
+        )
 
     def of(self, source: str | None, *actions: str) -> list[Pair]:
         """The uses of a source (None: of any), by both twins; of these actions only, where any are given."""

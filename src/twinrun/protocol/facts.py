@@ -26,6 +26,38 @@ class Failure(msgspec.Struct, frozen=True):
     text: str
 
 
+class WorkerEnd(msgspec.Struct, frozen=True):
+    """A worker that did not end well: by its exit code, or, without one, because it stood still after another had
+    ended."""
+
+    number: int
+    code: int | None
+    waited_for: int | None = None  # the number of the worker that had ended
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """The first difference between copies of a variable that must be equal."""
+
+    step: int
+    variable: str
+    replica: int  # of this process; the other is the first one
+
+
+class Replicated(msgspec.Struct, frozen=True):
+    """Training that is spread over replicas: `variables` are those that every replica has, with the same value."""
+
+    cluster: str = ""  # names those that train together, where they are several processes
+    variables: list[str] = []
+    drift: Drift | None = None  # between the replicas of this process
+    number: int | None = None  # of this process in the cluster
+
+
+class Share(msgspec.Struct, frozen=True):
+    """The elements that a worker trained on in its first pass over the data, as digests of 8 bytes each."""
+
+    elements: bytes
+
+
 class DatasetsAudit(msgspec.Struct, frozen=True, tag="datasets"):
     """What an audit found in the inputs of a run, and what of them could not be judged."""
 
@@ -47,7 +79,12 @@ class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     datasets: DatasetsAudit | None = None
     notes: list[str] = []
     failure: Failure | None = None
-    roles: dict[
-        str, str
-    ] = {}  # of the variables of optimizers: iteration, learning-rate, or optimizer for the rest
+    worker_end: WorkerEnd | None = None  # of a cluster
+    # Of the variables of optimizers: iteration, learning-rate, or optimizer for the rest.
+    roles: dict[str, str] = {}
+    placed: dict[str, int] = {}  # how many variables lay on each device: {"GPU:0": 12}
+    replicated: Replicated | None = None
+    share: Share | None = None  # of a worker
+    # Why no run of the program can repeat another, whatever a comparison finds.
+    unrepeatable: str | None = None
     no_step: str | None = None  # where no step was observed: why that may be, by what the program imported

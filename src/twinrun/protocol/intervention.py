@@ -1,6 +1,6 @@
 """Interventions: everything that Twinrun can change about a run, as values.
 
-`--freeze`, `--pin`, `--vary` and `--stress` parse to these, experiments are made of them, and the command that
+`--freeze`, `--pin`, `--vary`, `--devices` and `--stress` parse to these, experiments are made of them, and the command that
 repeats an experiment is printed from them."""
 
 from __future__ import annotations
@@ -70,6 +70,12 @@ class Vary(msgspec.Struct, frozen=True, tag="vary"):
     name: str
 
 
+class Devices(msgspec.Struct, frozen=True, tag="devices"):
+    """Each twin on a device of its own: the first twin on the first of these."""
+
+    names: tuple[str, ...]
+
+
 class Stress(msgspec.Struct, frozen=True, tag="stress"):
     """CPU affinity shuffled in every twin but the first, so that races show."""
 
@@ -80,9 +86,9 @@ class Pin(msgspec.Struct, frozen=True, tag="pin"):
     request: PinRequest
 
 
-Intervention = Freeze | Vary | Stress | Pin
+Intervention = Freeze | Vary | Devices | Stress | Pin
 Interventions = tuple[Intervention, ...]
-Kind = TypeVar("Kind", Freeze, Vary, Stress, Pin)
+Kind = TypeVar("Kind", Freeze, Vary, Devices, Stress, Pin)
 
 
 def of_kind(kind: type[Kind], interventions: Iterable[Intervention]) -> tuple[Kind, ...]:
@@ -108,6 +114,11 @@ class Intervened:
         return tuple(vary.name for vary in of_kind(Vary, self.interventions))
 
     @property
+    def devices(self) -> tuple[str, ...]:
+        """Of each twin; empty where they run where the program puts them."""
+        return next((each.names for each in of_kind(Devices, self.interventions)), ())
+
+    @property
     def stressed(self) -> bool:
         return bool(of_kind(Stress, self.interventions))
 
@@ -124,6 +135,7 @@ def as_options(interventions: Interventions) -> list[str]:
     words += [f"--pin={pin.request}" for pin in of_kind(Pin, interventions)]
     if names := [vary.name for vary in of_kind(Vary, interventions)]:
         words += ["--vary", ",".join(names)]
+    words += [f"--devices={','.join(each.names)}" for each in of_kind(Devices, interventions)]
     if of_kind(Stress, interventions):
         words.append("--stress")
     return words

@@ -10,11 +10,12 @@ from twinrun.recording.outline import Key, Outline, Part
 
 
 class LayoutMessage(msgspec.Struct, frozen=True):
-    """The phases and names of the frames that follow under this number."""
+    """The layout of the frames that follow under this number."""
 
     number: int
     phases: tuple[str, ...]
     names: tuple[str, ...]
+    kinds: str
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -25,6 +26,13 @@ class Trouble(msgspec.Struct, frozen=True):
     traceback: str | None = None
     missing_point: str | None = None
     cannot_write: bool = False  # no room, or no permission
+    no_device: bool = False  # the one that the twin was given cannot be used
+
+
+class Doing(msgspec.Struct, frozen=True):
+    """What keeps a twin busy that is no work of the program's, until its next frame."""
+
+    text: str
 
 
 class End(msgspec.Struct, frozen=True):

@@ -32,6 +32,7 @@ SOURCES = (
     "twinrun.sources.completion_order:CompletionOrder",
     "twinrun.sources.threads:Threads",
     "twinrun.sources.ops:Ops",
+    "twinrun.sources.device:Device",
 )
 FRAMEWORKS = (
     "twinrun.frameworks.keras:Keras",

@@ -69,7 +69,16 @@ class Source:
         """The op to blame, where ops were traced; it is confirmed by the trace itself. Only `ops` answers."""
         return None
 
+    def blame_device(self, evidence: Evidence) -> Suspect | None:
+        """What to blame where twins part that differ in their devices alone, with the op, where ops were traced. Only
+        `device` answers."""
+        return None
+
     def second_look(self, events: Iterable[Event]) -> SecondLook | None:
+        return None
+
+    def cluster_look(self, events: Iterable[Event]) -> SecondLook | None:
+        """The same for workers of a cluster, which may run on machines that differ."""
         return None
 
     def is_shown(self, event: Event) -> bool:

@@ -27,6 +27,15 @@ class Weight:
 
 
 @dataclass(frozen=True)
+class Remedy:
+    """A control that often helps. It is pinned in an experiment before it is advised: it may refuse, or not help here."""
+
+    control: str
+    written: str  # how it looks in a fix
+    instead: str = ""  # what to write where it does not help
+
+
+@dataclass(frozen=True)
 class Suspect:
     """One place that may be to blame: `message` quotes what stands at `file` and `line`, so that a finding never names
     one line and quotes another. Suspects with one fix, such as all draws from a stream that has no seed, have the same
@@ -46,6 +55,7 @@ class Suspect:
     in_words: str = ""  # the same where the line cannot be rewritten and the catalogue is too general
     fix: str = ""  # what suspects of this code share that one change fixes; empty: each has a fix of its own
     sequential: bool = False  # the experiment runs the twins one after the other
+    remedy: Remedy | None = None  # what is advised, where it is tried before
     last_resort: bool = False  # tried in place of what else the source suspects, where that does not help
     rank: int = 0  # how likely it made the twins part where they do
     ahead: int = 0  # how likely it does so there or later

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,10 +28,22 @@ PHASES = (
 EVIDENCE = frozenset({"seed", "draw"})
 # What a program delivers without a step: results of an evaluation, and what the user probes.
 RESULTS = frozenset({"probe", "forward", "metric"})
+# What a step begins with: initial weights, seeds and batches, which are the same on every device.
+GIVEN = frozenset({"init", "seed", "draw", "batch"})
 # Whose single numbers are kept as values: contracts on metrics are judged by them.
 MEASURED = frozenset({"loss", "metric", "probe"})
+# How a digest was taken: by `digest.digest_array`, or by `sum_digest` where the tensor lies. They cannot be compared.
+HOST, DEVICE = "h", "d"
+# Stands for the tensors of a phase where only its roll-up is known.
+ROLLED_UP = "(rolled up: record with --detail)"
 MOST_LAYOUTS = 1024  # that are cached: a program that makes a variable at every step has very many
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
+
+
+def joined_kinds(kinds: Iterable[str]) -> str:
+    """As a Layout has them."""
+    joined = "".join(kinds)
+    return joined if DEVICE in joined else ""
 
 
 @dataclass(frozen=True)
@@ -39,6 +52,20 @@ class Layout:
 
     phases: tuple[str, ...]
     names: tuple[str, ...]
+    kinds: str = ""  # of digests, a letter for each; none where all were taken on the host
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it fits together, where somebody else may have made it."""
+        kinds = (
+            isinstance(self.kinds, str)
+            and len(self.kinds) in (0, len(self))
+            and set(self.kinds) <= {HOST, DEVICE}
+        )
+        return len(self.phases) == len(self.names) and kinds and set(self.phases) <= set(PHASES)
+
+    def kind(self, entry: int) -> str:
+        return self.kinds[entry] if self.kinds else HOST
 
     def __len__(self) -> int:
         return len(self.names)
@@ -68,6 +95,8 @@ class Layout:
             entries = [entry for entry, other in enumerate(self.phases) if other == phase]
             entries.sort(key=self.names.__getitem__)
             names = "\0".join(self.names[entry] for entry in entries).encode("utf-8", "surrogatepass")
+            if self.kinds:
+                names += "\0".join(["", *(self.kinds[entry] for entry in entries)]).encode()
             found.append((phase, xxhash.xxh3_64_intdigest(names), tuple(entries)))
         return tuple(found)
 
@@ -104,6 +133,12 @@ class Frame:
             (phase, xxhash.xxh3_64_digest(pack([digests[entry] for entry in entries]), seed))
             for phase, seed, entries in self.layout.parts
         )
+
+    def rolled_up(self, rollup: Mapping[str, bytes] | None = None) -> Frame:
+        """The same with one entry for each phase in place of its tensors. `rollup`, where the tensors are not known."""
+        known = dict(self.rollup()) if rollup is None else rollup
+        layout = Layout(tuple(known), (ROLLED_UP,) * len(known))
+        return Frame(self.step, self.span, layout, b"".join(known.values()), seconds=self.seconds)
 
     @property
     def key(self) -> tuple[int, int, Layout, bytes]:

@@ -17,7 +17,7 @@ from twinrun.errors import BadRecording
 from twinrun.masking import Masked
 from twinrun.recording.writing import writing
 
-SCHEMA = 2
+SCHEMA = 3
 FILE = "manifest.json"
 _CHECKED_SINCE = 2  # the schema from which on every manifest has a checksum
 

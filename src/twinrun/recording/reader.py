@@ -208,10 +208,10 @@ class Reader:
             if self._names > _MOST_NAMES:
                 self._at_hand.clear()
                 self._names = 0
-            phases, names = self._one("SELECT phases, names FROM layouts WHERE id=?", number)
+            phases, names, kinds = self._one("SELECT phases, names, kinds FROM layouts WHERE id=?", number)
             try:
-                found = self._at_hand[number] = Layout(_phases(phases).phases, _texts(names))
-                if len(found.phases) != len(found.names):
+                found = self._at_hand[number] = Layout(_phases(phases).phases, _texts(names), kinds)
+                if not found.is_valid:
                     raise ValueError("a layout is invalid")
                 self._names += len(found)
             except (ValueError, TypeError) as problem:

@@ -20,7 +20,7 @@ WHOLE_FRAMES = 1000  # beyond this many, per-tensor digests are rolled up to one
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE layouts (id INTEGER PRIMARY KEY, phases TEXT NOT NULL, names TEXT NOT NULL);
+CREATE TABLE layouts (id INTEGER PRIMARY KEY, phases TEXT NOT NULL, names TEXT NOT NULL, kinds TEXT NOT NULL);
 CREATE TABLE frames (
     seq INTEGER PRIMARY KEY, step INTEGER NOT NULL, span INTEGER NOT NULL, layout INTEGER NOT NULL,
     rollup BLOB NOT NULL, chain BLOB NOT NULL, digests BLOB, vals BLOB NOT NULL, seconds REAL NOT NULL);
@@ -66,8 +66,8 @@ class Writer:
             number = self._layouts[layout] = self._next_layout
             self._next_layout += 1
             self._db.execute(
-                "INSERT INTO layouts VALUES (?,?,?)",
-                (number, json.dumps(layout.phases), json.dumps(layout.names)),
+                "INSERT INTO layouts VALUES (?,?,?,?)",
+                (number, json.dumps(layout.phases), json.dumps(layout.names), layout.kinds),
             )
         return number
 

@@ -60,8 +60,18 @@ def write_patch(patch: bytes, file: str | None) -> None:
         say("note: not run with this patch; twinrun fix proves one")
     else:
         say("hint: nothing was found that can be fixed automatically")
+    note_cells(patch)
     note_secrets(patch)
     write(patch, file)
+
+
+def note_cells(patch: bytes) -> None:
+    from twinrun.findings.fixes.diff import shows_cells
+
+    if shows_cells(patch):
+        say(
+            "note: the patch shows the cells of a notebook; twinrun fix --write changes them, git apply cannot"
+        )
 
 
 def note_secrets(patch: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from twinrun.findings.finding import spelled
 from twinrun.render.text import finding_lines
 from twinrun.result import DIVERGES, REPEATS
 from twinrun.terminal import Lines, text_of
@@ -18,11 +19,11 @@ def proved(result: FixResult, *, quiet: bool = False) -> str:
 
 def _lines(result: FixResult) -> Lines:
     for change in result.changes:
-        yield f"{change.code} {change.file}:{change.line}: {change.note}"
+        yield f"{change.code} {spelled(change.file, change.line, change.cell)}: {change.note}"
         if not change.safe:
             yield "  this changes more than randomness and order: read it before you keep it"
     for change in result.not_needed:
-        yield f"not needed: {change.code} {change.file}:{change.line}: {change.note}"
+        yield f"not needed: {change.code} {spelled(change.file, change.line, change.cell)}: {change.note}"
     if result.arguments:
         yield f"run it with {' '.join(result.arguments)}"
     yield _headline(result)

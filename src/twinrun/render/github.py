@@ -17,15 +17,16 @@ def _command(finding: Finding) -> str:
     where = [f"title={escaped_property(f'{finding.code} {finding.name}')}"]
     if finding.file is not None:
         where.insert(0, f"file={escaped_property(finding.file)}")
-        if finding.line is not None and finding.line >= 1:
-            where.insert(1, f"line={finding.line}")
+        if (line := finding.file_line or finding.line) is not None and line >= 1:
+            where.insert(1, f"line={line}")
     return f"::{kind} {','.join(where)}::{escaped(whole_text(finding))}\n"
 
 
 def whole_text(finding: Finding) -> str:
     """All that a finding has to say, for formats that have one text for it."""
     fix = [f"fix: {finding.fix}"] if finding.fix else []
-    return "\n".join([finding.message, *finding.evidence, *fix])
+    cell = [f"cell {finding.cell}, line {finding.line}"] if finding.cell is not None else []
+    return "\n".join([finding.message, *cell, *finding.evidence, *fix])
 
 
 def escaped(text: str) -> str:

@@ -3,11 +3,16 @@ a program or a recording escaped."""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from twinrun import __version__
 from twinrun.recording.frame import EVIDENCE, PHASES
-from twinrun.render.chart import growth_chart
+from twinrun.render.plots import Plots
 from twinrun.render.templates import render
 from twinrun.render.text import appeared, tail_title
 from twinrun.result import CheckResult
@@ -30,21 +35,35 @@ _CONTROL = {**dict.fromkeys(("state", "set_by", "place", "ok", "protects", "why_
 
 def as_html(result: CheckResult) -> str:
     first = result.first_difference or result.first_bit_difference
+    style, script = (_source(name) for name in ("report.css", "report.js"))
+    plots = Plots.of(result)
     return render(
         "report.html.j2",
+        style=Markup(style),
+        script=Markup(script),
+        numbers=Markup(plots.as_json()),
+        # The browser runs our script and no other, whatever a name manages to put into the page.
+        policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'",
         result=result,
         headline=result.headline,
         first=first,
+        plots=plots,
         phases=[phase for phase in PHASES if phase not in EVIDENCE],
         meaning=_MEANING,
         appeared=appeared(first) if first and first.span > 1 else "",
         tail_title=tail_title(result.reason_kind),
-        chart=growth_chart(result.growth),
-        growth=[row for row in result.growth if row.max_abs is not None],
         controls=_controls(result.controls),
         environment=result.environment,
         version=__version__,
     )
+
+
+def _source(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def _controls(controls: dict[str, Any]) -> list[dict[str, Any]]:

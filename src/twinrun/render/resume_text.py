@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twinrun.render.text import finding_lines, output_tail
-from twinrun.result import REPEATS
+from twinrun.result import REPEATS, and_children
 from twinrun.terminal import Line, Lines
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ def as_lines(result: ResumeResult, *, quiet: bool = False) -> Lines:
         seen = f"; files written after steps {_numbers(result.checkpoints)}" if result.checkpoints else ""
         yield f"  uninterrupted: {result.steps} steps{seen}"
     for stop in result.stops:
-        yield f"  {where(stop)}: {_outcome(stop)}"
-        yield from (f"    {note}" for note in stop.notes)
+        yield f"  {stop.place}: {_outcome(stop)}"
+        yield from (f"    {line}" for line in (*_files(stop), *stop.notes))
     for finding in result.findings:
         yield ""
         yield from finding_lines(finding)
@@ -40,17 +40,24 @@ def _headline(result: ResumeResult) -> str:
     if result.verdict == REPEATS:
         times = "once" if len(result.stops) == 1 else f"{len(result.stops)} times"
         how = "in the middle of a save" if result.stops[0].during_save else f"by {result.signal}"
-        return f"stopped {how} {times}, resumed equals uninterrupted bit for bit"
+        compared = f"{result.steps} steps{and_children(result.children)}{_left(result)}"
+        return f"stopped {how} {times}, resumed equals uninterrupted bit for bit: {compared}; output not compared"
     worst = next(stop for stop in result.stops if stop.outcome not in ("equal", "undecided"))
-    return f"{where(worst)}, {_outcome(worst)}"
+    return f"{worst.place}, {_outcome(worst)}"
 
 
-def where(stop: Stop) -> str:
-    return (
-        f"stopped while it saved after step {stop.at}"
-        if stop.during_save
-        else f"stopped after step {stop.at}"
-    )
+def _left(result: ResumeResult) -> str:
+    equal = min((stop.files.equal for stop in result.stops if stop.files), default=0)
+    return f" and {equal} file{'s' if equal > 1 else ''}" if equal else ""
+
+
+def _files(stop: Stop) -> Iterator[str]:
+    if stop.files is None:
+        return
+    if stop.files.different:
+        yield f"left otherwise than by the uninterrupted run: {', '.join(stop.files.different)}"
+    if stop.files.texts:
+        yield f"differ in text alone, which is not judged: {', '.join(stop.files.texts)}"
 
 
 def _outcome(stop: Stop) -> str:

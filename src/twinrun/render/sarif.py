@@ -57,9 +57,14 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
     }
     if finding.file is not None:
         location: dict[str, Any] = {"artifactLocation": _artifact(finding.file)}
-        if finding.line is not None and finding.line >= 1:
-            location["region"] = {"startLine": finding.line}
-        result["locations"] = [{"physicalLocation": location}]
+        if (line := finding.file_line or finding.line) is not None and line >= 1:
+            location["region"] = {"startLine": line}
+        place: dict[str, Any] = {"physicalLocation": location}
+        if finding.cell is not None:
+            place["logicalLocations"] = [
+                {"name": f"cell {finding.cell}, line {finding.line}", "kind": "cell"}
+            ]
+        result["locations"] = [place]
     return result
 
 

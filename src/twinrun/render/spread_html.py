@@ -10,6 +10,7 @@ from twinrun.render.spread_chart import Row, strip
 from twinrun.render.spread_text import (
     closing,
     compared_sentences,
+    comparison_closing,
     conclusion,
     how,
     many,
@@ -21,10 +22,13 @@ from twinrun.render.templates import render
 from twinrun.spread.comparing import ComparisonReport
 from twinrun.spread.report import Metric, SpreadReport
 
+_LEGEND = "One dot for each run, their number in brackets; the upright line is the mean, the bar where the mean lies (99%)."
+_BAND = " Shaded: as far from the mean as the recommended band lets two runs be apart."
+
 
 def as_html(report: SpreadReport | ComparisonReport) -> str:
     view = _compared(report) if isinstance(report, ComparisonReport) else _spread(report)
-    return render("spread.html.j2", version=__version__, many=many, **view)
+    return render("spread.html.j2", version=__version__, **view)
 
 
 def _spread(report: SpreadReport) -> dict[str, Any]:
@@ -42,7 +46,9 @@ def _spread(report: SpreadReport) -> dict[str, Any]:
             {"name": each.name, "said": list(sentences(each)), "chart": strip(_rows(each))}
             for each in report.metrics
         ],
+        "legend": _LEGEND + (_BAND if report.banded else ""),
         "closing": list(closing(report)),
+        "columns": [metric.name for metric in report.metrics],
         "runs": [(run.source, run.seed, run.metrics) for run in report.runs],
     }
 
@@ -82,9 +88,9 @@ def _compared(report: ComparisonReport) -> dict[str, Any]:
             }
             for each in report.metrics
         ],
-        "closing": [
-            f"{letter}: {note}" for letter, side in (("A", report.a), ("B", report.b)) for note in side.notes
-        ],
+        "legend": _LEGEND,
+        "closing": list(comparison_closing(report)),
+        "columns": [metric.name for metric in report.metrics],
         "runs": [
             (f"{letter}, {run.source}", run.seed, run.metrics)
             for letter, side in (("A", report.a), ("B", report.b))

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from twinrun.spread.statistics import Interval, Recommended, Summary
 
 
+def as_lines(report: SpreadReport | ComparisonReport) -> Iterator[str]:
+    from twinrun.spread.comparing import ComparisonReport
+
+    return comparison_lines(report) if isinstance(report, ComparisonReport) else spread_lines(report)
+
+
 def spread_lines(report: SpreadReport) -> Iterator[str]:
     yield f"{title(report)}: {how(report)}"
     yield ""
@@ -71,7 +77,7 @@ def spread_of(found: Summary) -> str:
         return f"{found.mean:.6g} in every one of {many(found.runs)}"
     digits = _digits(found.sd)
     return (
-        f"{number(found.mean, digits)} ± {number(found.sd, digits)} ({many(found.runs)}), "
+        f"{number(found.mean, digits)} ± {number(found.sd, digits)} (mean ± sd, {many(found.runs)}), "
         f"range {number(found.low, digits)} to {number(found.high, digits)}; "
         f"the mean is in {between(found.interval, digits)} (99%)"
     )
@@ -107,27 +113,36 @@ def _moved_by(metric: Metric) -> Iterator[str]:
     most = metric.strongest
     if most is None:
         yield "none of these sources moves it"
-    elif most.clear:
-        yield f"{most.source} moves it most" + (
-            f" (p = {most.p:.2g} against {most.next})" if most.next else ""
-        )
+    elif most.next is None:
+        if len(alone) > 1:
+            yield f"of these, {most.source} alone moves it"
     else:
+        found = f"p = {most.p:.2g} with {alone[most.source].runs} and {many(alone[most.next].runs)}"
         yield (
-            f"{most.source} moves it most in these runs, but so few cannot tell it from {most.next} (p = {most.p:.2g})"
+            f"{most.source} moves it most (against {most.next}, {found})"
+            if most.clear
+            else f"{most.source} moves it most in these runs, but so few cannot tell it from {most.next} ({found})"
         )
 
 
 def closing(report: SpreadReport) -> Iterator[str]:
     """The contract, and what must be known beside the figures."""
+    from twinrun.spread.plan import IMPLEMENTATION
+
     if report.interrupted:
         yield f"{report.interrupted}: only the runs that had ended are reported; --reuse goes on from a saved result"
     if report.contract is not None and report.contract_rate is not None:
         yield f"contract: {shlex.join(['--contract', report.contract])}"
+        change = (
+            "the same seed and no" if report.sources == (IMPLEMENTATION,) else "another seed and no other"
+        )
+        yield f"  a band is how far two runs may be apart, twins or a run and its baseline; an honest run has {change} change"
         if len(report.banded) > 1:
-            yield f"  at most one honest run in {one_in(report.contract_rate)} would leave one of its {len(report.banded)} bands"
+            runs = min(metric.band.runs for metric in report.banded if metric.band)
+            yield f"  at most one honest run in {one_in(report.contract_rate)} would leave one of its {len(report.banded)} bands ({many(runs)})"
     elif any(metric.summary and metric.summary.moves for metric in report.metrics):
         yield "no band can be recommended: three runs are the least"
-    elif report.sources == ("implementation",):
+    elif report.sources == (IMPLEMENTATION,):
         yield f"with the seeds fixed nothing moved in {many(len(report.runs))}: no spread was seen that is not the seed's"
     else:
         yield (
@@ -150,12 +165,19 @@ def comparison_lines(report: ComparisonReport) -> Iterator[str]:
         yield from (f"    {sentence}" for sentence in compared_sentences(each))
     yield ""
     yield conclusion(report)
-    for letter, variant in (("A", report.a), ("B", report.b)):
-        if variant.interrupted:
-            yield f"{letter} was {variant.interrupted}: only the runs that had ended are compared"
+    yield from comparison_closing(report)
+
+
+def comparison_closing(report: ComparisonReport) -> Iterator[str]:
+    """What must be known beside the figures."""
     for name in report.only_in:
         yield f"note: only one of them has {name}"
     for letter, variant in (("A", report.a), ("B", report.b)):
+        if variant.interrupted:
+            yield f"{letter} was {variant.interrupted}: only the runs that had ended are compared"
+        yield from (
+            f"failed: {letter}, {each.source}, seed {each.seed}: {each.why}" for each in variant.failed
+        )
         yield from (f"note: {letter}: {note}" for note in variant.notes)
 
 

@@ -31,6 +31,7 @@ def _templates() -> Environment:
     )
     templates.filters["plain"] = _plain
     templates.filters["inline"] = inline
+    templates.filters["number"] = lambda value: "" if value is None else f"{value:.6g}"
     return templates
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from twinrun.launch.run import RunResult
 
 _SHOWN_CHILDREN = 8
+_SHOWN_NODES = 4
 _MARKED_BEFORE = 40  # columns of a line of source
 _NAME = re.compile(r"[A-Za-z_][\w.]*\w")
 
@@ -42,6 +43,7 @@ def verdict_lines(result: CheckResult, *, quiet: bool = False, title: str | None
 
 
 def _differs(result: CheckResult) -> Lines:
+    yield from (f"  twin {name} on {use}" for name, use in zip("AB", result.devices, strict=False))
     bits = result.first_bit_difference
     difference = result.first_difference or (bits if result.verdict != REPEATS else None)
     if difference is not None:
@@ -53,7 +55,24 @@ def _differs(result: CheckResult) -> Lines:
         yield f"  {child.name}: {child.verdict}" + (f", {child.steps} steps" if child.steps else "")
     if len(result.children) > _SHOWN_CHILDREN:
         yield f"  and {len(result.children) - _SHOWN_CHILDREN} more child processes"
+    yield from _by_environment(result)
+    yield from _worker_counts(result)
     yield from _delivered(result)
+
+
+def _by_environment(result: CheckResult) -> Iterator[str]:
+    """Of runs on a cluster: the verdict on those of each environment key, and how the keys compare."""
+    for each in result.by_environment:
+        count = f"{len(each.runs)} run{'s' if len(each.runs) > 1 else ''}"
+        differing = f", {len(each.differing)} of them different from {each.runs[0]}" if each.differing else ""
+        yield f"  {each.environment}: {each.verdict}, {count} on {_listed(each.nodes)}{differing}"
+        if each.against_first:
+            yield f"    against {result.by_environment[0].environment}: {each.against_first}"
+
+
+def _listed(nodes: tuple[str, ...]) -> str:
+    more = f" and {len(nodes) - _SHOWN_NODES} more nodes" if len(nodes) > _SHOWN_NODES else ""
+    return ", ".join(nodes[:_SHOWN_NODES]) + more
 
 
 def cause_lines(result: CheckResult, *, verbose: bool = False) -> Lines:
@@ -113,6 +132,13 @@ def _growth(result: CheckResult) -> Iterator[str]:
     if len(rows) > 1:
         some = [*rows[:: max(1, len(rows) // 5)][:5], rows[-1]]
         yield "  distance: " + ", ".join(f"step {step}: {gap:.3g}" for step, gap in some)
+
+
+def _worker_counts(result: CheckResult) -> Iterator[str]:
+    """What each run kept of the first."""
+    for each in result.worker_counts[1:]:
+        yield f"  with {each}, beside {result.worker_counts[0]}:"
+        yield from (f"    {kept.in_words(result.contract)}" for kept in each.quantities)
 
 
 def _delivered(result: CheckResult) -> Iterator[str]:

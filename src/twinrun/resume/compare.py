@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
@@ -10,7 +11,8 @@ from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.recording.frame import PHASES
 from twinrun.recording.reader import Reader
 from twinrun.resume.alignment import Joined, join, state_after
-from twinrun.resume.history import Key, Step, history
+from twinrun.resume.counters import counters
+from twinrun.resume.history import OF_METRIC, Key, Step, history
 from twinrun.resume.outcome import Hole, Part
 
 _STATE = ("weights", "final")
@@ -18,6 +20,11 @@ _REPORTED = ("loss", "metric", "forward", "probe")  # what a step reports of its
 _SHOWN = 3  # names of tensors in a sentence
 _NOWHERE = "as after no step of the uninterrupted run"
 Roles = Mapping[str, str]  # of variables, by name: optimizer, iteration or learning-rate; others are weights
+_PARTS: dict[str | None, Part] = {
+    "optimizer": "optimizer",
+    "iteration": "iteration",
+    "learning-rate": "learning-rate",
+}
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,8 @@ class Compared:
     steps: int  # that the restarted run took
     first: Difference | None = None  # None: equal to the end
     holes: tuple[Hole, ...] = ()
+    note: str | None = None
+    unknown: Difference | None = None  # a tensor whose digests are of different kinds: it may differ or not
 
     @property
     def started_over(self) -> bool:
@@ -34,16 +43,26 @@ class Compared:
 
 def compare(whole: Reader, restarted: Reader, stopped_at: int, roles: Roles) -> Compared:
     steps = restarted.last_step()
+    if (unknown := _unlike_state(whole, restarted)) is not None:
+        return Compared(None, steps, unknown=unknown)
     joined = join(whole, restarted, stopped_at)
     if joined is None:
         return Compared(None, steps, _nowhere(), (_lost(whole, restarted),))
-    first, training = _first_differences(whole, restarted, joined)
+    counting = counters(whole) - roles.keys()
+    try:
+        first, training = _first_differences(whole, restarted, joined, counting)
+    except _Unlike as found:
+        return Compared(joined, steps, unknown=found.difference)
     if first is None:
-        return Compared(joined, steps)
-    holes = [*_state_holes(whole, restarted, joined, roles)] if training is not None else []
+        anew, _ = _first_differences(whole, restarted, joined)
+        note = f"{anew.tensor} counts anew after the restart, and nothing else differs" if anew else None
+        return Compared(joined, steps, note=note)
+    holes = [*_state_holes(whole, restarted, joined, roles, counting)] if training is not None else []
     holes += _data_holes(whole, restarted, joined)
+    if not holes and training is not None:
+        holes += _state_holes(whole, restarted, joined, roles)
     if training is not None and training.uneven:
-        holes.append(Hole("steps", _uneven(training, whole, restarted, joined)))
+        holes.append(Hole("steps", _uneven(whole, restarted, joined)))
     elif not holes and training is not None:
         role = roles.get(training.tensor, "")
         what = f"{training.tensor} differs at step {training.step}, and all that is seen before it was equal"
@@ -57,15 +76,33 @@ def compare(whole: Reader, restarted: Reader, stopped_at: int, roles: Roles) -> 
     return Compared(joined, steps, first, tuple(holes))
 
 
+class _Unlike(Exception):
+    """Digests of different kinds, which say nothing."""
+
+    def __init__(self, difference: Difference) -> None:
+        super().__init__(difference.tensor)
+        self.difference = difference
+
+
+def _unlike_state(whole: Reader, restarted: Reader) -> Difference | None:
+    """The first variable that the two runs digested in different ways: where they join cannot be found by it."""
+    known: dict[str, set[str]] = {}
+    for reader in (whole, restarted):
+        for step in history(reader):
+            for (phase, name), kinds in step.kinds.items():
+                if phase in ("init", *_STATE) and known.setdefault(name, kinds) != kinds:
+                    return Difference(step.number, phase, name)
+    return None
+
+
 def _before_optimizer(
     first: Difference, holes: list[Hole], whole: Reader, joined: Joined, roles: Roles
 ) -> bool:
     """Whether the first difference is one that a lost state of the optimizer cannot explain, and nothing else was lost. In
     `fit` what is reported is an average; where several optimizers take turns, one has had its part."""
-    of_optimizer = {"optimizer", "iteration", "learning-rate"}
     return (
         bool(holes)
-        and {hole.part for hole in holes} <= of_optimizer
+        and {hole.part for hole in holes} <= set(_PARTS.values())
         and first.step == joined.after + 1
         and first.phase in ("forward", "loss", "gradient")
         and list(roles.values()).count("iteration") == 1
@@ -89,9 +126,9 @@ def _lost(whole: Reader, restarted: Reader) -> Hole:
 
 
 def _first_differences(
-    whole: Reader, restarted: Reader, joined: Joined
+    whole: Reader, restarted: Reader, joined: Joined, ignored: frozenset[str] = frozenset()
 ) -> tuple[Difference | None, Difference | None]:
-    """The first difference of all, and the first in what is trained on and what comes of it: where that is another one,
+    """But for variables that are ignored: the first difference of all, and the first in what is trained on and what comes of it: where that is another one,
     or there is none, the first is one of averages that began anew with the restart."""
     rest = (step for step in history(whole) if step.number > joined.after)
     base = state_after(whole, joined.after).state
@@ -103,7 +140,14 @@ def _first_differences(
             )
             uneven = Difference(number, "weights", STEP_COUNT, only_in=only_in)
             return first or uneven, training or uneven
-        differing = _differing(wanted, found, joined, base)
+        differing = [
+            (phase, name)
+            for phase, name in _differing(wanted, found, joined, base)
+            if phase not in _STATE or name not in ignored
+        ]
+        for key in differing:
+            if key in wanted.kinds and key in found.kinds and wanted.kinds[key] != found.kinds[key]:
+                raise _Unlike(Difference(wanted.number, *key))
         first = first or _blamed(differing, wanted.number)
         training = _blamed([key for key in differing if key[0] not in _REPORTED], wanted.number)
         if training is not None:
@@ -120,7 +164,7 @@ def _differing(wanted: Step, found: Step, joined: Joined, base: dict[str, bytes]
             seen[phase, name] = digest
         elif (phase, stands_for.get(name, "")) not in found.seen:  # else another variable stands for it here
             seen[phase, joined.names.get(name, name)] = digest
-    differing = [key for key in wanted.seen if key in seen and wanted.seen[key] != seen[key]]
+    differing = [key for key in wanted.seen if key in seen and not _same(key[1], wanted.seen[key], seen[key])]
     # A variable that only one of them has may be one that saving or loading has made; not so where steps change it.
     only = [key for key in wanted.seen.keys() ^ seen.keys() if key[0] not in _STATE]
     only += [
@@ -131,6 +175,14 @@ def _differing(wanted: Step, found: Step, joined: Joined, base: dict[str, bytes]
     return sorted([*differing, *sorted(only)], key=lambda key: PHASES.index(key[0]))
 
 
+def _same(name: str, wanted: bytes, found: bytes) -> bool:
+    """A model that is built, and then replaced by the one that is loaded, leaves metrics of its own."""
+    if not name.startswith(OF_METRIC):
+        return wanted == found
+    pieces = [Counter(each[at : at + 8] for at in range(0, len(each), 8)) for each in (wanted, found)]
+    return pieces[0] <= pieces[1]
+
+
 def _blamed(differing: list[Key], step: int) -> Difference | None:
     if not differing:
         return None
@@ -138,7 +190,7 @@ def _blamed(differing: list[Key], step: int) -> Difference | None:
     return Difference(step, phase, name, others=len(differing) - 1)
 
 
-def _uneven(difference: Difference, whole: Reader, restarted: Reader, joined: Joined) -> str:
+def _uneven(whole: Reader, restarted: Reader, joined: Joined) -> str:
     ended = joined.after + restarted.last_step()
     return f"the resumed run ended after step {ended}, the uninterrupted one after step {whole.last_step()}"
 
@@ -146,7 +198,9 @@ def _uneven(difference: Difference, whole: Reader, restarted: Reader, joined: Jo
 # the state
 
 
-def _state_holes(whole: Reader, restarted: Reader, joined: Joined, roles: Roles) -> Iterator[Hole]:
+def _state_holes(
+    whole: Reader, restarted: Reader, joined: Joined, roles: Roles, ignored: frozenset[str] = frozenset()
+) -> Iterator[Hole]:
     """What the restarted run held where it went on, against what the uninterrupted one held there."""
     number = joined.after if joined.held else joined.after + 1
     wanted, start = state_after(whole, number), state_after(whole, 0)
@@ -156,12 +210,12 @@ def _state_holes(whole: Reader, restarted: Reader, joined: Joined, roles: Roles)
     for name, digest in wanted.state.items():
         held = found.state.get(back.get(name, name))
         stands_for_another = name in joined.names and name not in back
-        if held is None or held == digest or stands_for_another:
+        if held is None or held == digest or stands_for_another or name in ignored:
             continue
         origin = _origin(whole, name, held, start.state)
         if not joined.held and origin == _NOWHERE:  # by now the other differences may have made it so
             continue
-        by_part.setdefault(_part(roles.get(name)), []).append((name, origin))
+        by_part.setdefault(_PARTS.get(roles.get(name), "weights"), []).append((name, origin))
     for name, digest in wanted.seeds.items():
         held = found.seeds.get(name)
         if held is not None and held != digest:
@@ -176,15 +230,6 @@ def _state_holes(whole: Reader, restarted: Reader, joined: Joined, roles: Roles)
         if by_part.get(part):
             names = tuple(name for name, _ in by_part[part])
             yield Hole(part, f"{_some(names)}: {_together(by_part[part])}", names)
-
-
-def _part(role: str | None) -> Part:
-    parts: dict[str | None, Part] = {
-        "optimizer": "optimizer",
-        "iteration": "iteration",
-        "learning-rate": "learning-rate",
-    }
-    return parts.get(role, "weights")
 
 
 def _origin(whole: Reader, name: str, held: bytes, start: dict[str, bytes], *, seeds: bool = False) -> str:
@@ -212,8 +257,8 @@ def _some(names: tuple[str, ...]) -> str:
 
 def _data_holes(whole: Reader, restarted: Reader, joined: Joined) -> Iterator[Hole]:
     """Whether the batches after the restart are those that would have come."""
-    numbers = _steps_of_frames(whole)
-    fed = [(numbers(seq), digest) for seq, digest in whole.column("batch")]
+    steps = [frame.step for frame in whole.frames()]
+    fed = [(steps[seq], digest) for seq, digest in whole.column("batch")]
     first = next((place for place, (step, _) in enumerate(fed) if step > joined.after), len(fed))
     wanted = [digest for _, digest in fed[first:]]
     found = [digest for _, digest in restarted.column("batch")]
@@ -248,9 +293,3 @@ def _equal_run(one: list[bytes], other: list[bytes]) -> int:
     return next(
         (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
-
-
-def _steps_of_frames(reader: Reader) -> Callable[[int], int]:
-    """The step of each frame, by its number."""
-    steps = [frame.step for frame in reader.frames()]
-    return steps.__getitem__

@@ -9,6 +9,7 @@ from twinrun.recording.frame import Frame
 from twinrun.recording.reader import Reader
 
 _STATE = ("init", "weights", "final")
+OF_METRIC = "metric/"  # variables of metrics: in the last frame alone
 _OURS = "twinrun_"  # the epoch of a repeatable dataset: the data shows whether that is right
 Key = tuple[str, str]  # phase and name
 
@@ -21,6 +22,7 @@ class Step:
     state: dict[str, bytes]  # every variable as this step left it, by name
     seeds: dict[str, bytes]  # random streams
     seen: dict[Key, bytes] = field(default_factory=dict)  # the digests of this step, in the order they came
+    kinds: dict[Key, set[str]] = field(default_factory=dict)  # of these digests, and of those of the state
     ended: bool = False  # the final state is part of it
 
     def add(self, frame: Frame) -> None:
@@ -29,16 +31,23 @@ class Step:
             digest = frame.digest(entry)
             if name.startswith(_OURS):
                 continue
+            of_metric = name.startswith(OF_METRIC)
+            is_variable = phase in _STATE and not of_metric
+            key = (
+                phase,
+                name.partition("[")[0] if of_metric else name,
+            )  # the second of a name has [2] after it
+            self.kinds.setdefault(key, set()).add(frame.layout.kind(entry))
             if phase == "seed":
                 self.seeds[name] = digest
-            elif phase in _STATE and not name.startswith("metric/"):  # those are in the last frame alone
+            elif is_variable:
                 self.state[name] = digest
             if phase in ("init", "seed"):
                 continue
-            before = self.seen.get((phase, name), b"")
+            before = self.seen.get(key, b"")
             # Of a variable, what the step itself left and what it was in the end: how often it is reported in between
             # depends on when it was made.
-            self.seen[phase, name] = (before[:8] or digest) + digest if phase in _STATE else before + digest
+            self.seen[key] = (before[:8] or digest) + digest if is_variable else before + digest
 
 
 def history(reader: Reader) -> Iterator[Step]:

@@ -37,6 +37,15 @@ class Hole(Struct, frozen=True):
     tensors: tuple[str, ...] = ()
 
 
+class Files(Struct, frozen=True):
+    """What the program left in its folder when it had resumed and ended, against what the uninterrupted run left there.
+    `texts` differ in lines of text, or in what arrays are called: a log rightly tells of the restart."""
+
+    equal: int = 0
+    different: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
 Outcome = Literal["equal", "differs", "started-over", "failed", "undecided"]
 
 
@@ -51,9 +60,14 @@ class Stop(Struct, frozen=True):
     steps: int = 0  # that the restarted program took
     first_difference: Difference | None = None
     holes: tuple[Hole, ...] = ()
+    files: Files | None = None  # None: not compared
     reason: str | None = None
     notes: tuple[str, ...] = ()
     output_tail: str | None = None
+
+    @property
+    def place(self) -> str:
+        return f"stopped {'while it saved ' if self.during_save else ''}after step {self.at}"
 
 
 class ResumeResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
@@ -62,6 +76,7 @@ class ResumeResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
     AS_IS: ClassVar[tuple[str, ...]] = (*Judged.AS_IS, "recordings", "signal")
     signal: str = "SIGKILL"
     steps: int = 0  # of the uninterrupted run
+    children: int = 0  # processes that it started and that trained
     checkpoints: tuple[int, ...] = ()  # the steps after which files were written
     stops: tuple[Stop, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from twinrun.comparison.judge import Judge
 from twinrun.launch.lockstep import Look, Outcome
 from twinrun.launch.round import Round
 from twinrun.launch.twin_process import Twin
+from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import Frame
+from twinrun.recording.reader import Reader
+from twinrun.resume.left_files import LeftFiles
 from twinrun.resume.stopping import stand
 
 
@@ -42,13 +46,34 @@ class Uninterrupted(Round):
         if step and (not steps or steps[-1] != step):
             steps.append(step)
 
-    def checkpoints(self, steps: int) -> tuple[int, ...]:
+    # what it was, once it has ended
+
+    @cached_property
+    def reader(self) -> Reader:
+        return open_recording(self.recording(self.names[0]))[1]
+
+    @cached_property
+    def steps(self) -> int:
+        """Of the program itself."""
+        return self.reader.last_step()
+
+    @cached_property
+    def checkpoints(self) -> tuple[int, ...]:
         """The steps after which the program wrote files and went on training. A file that is written after most steps is
         taken for a log, unless there is no other."""
-        rare = [found for found in self._written.values() if 2 * len(found) <= steps]
+        rare = [found for found in self._written.values() if 2 * len(found) <= self.steps]
         return tuple(
-            sorted({step for found in rare or self._written.values() for step in found if step < steps})
+            sorted({step for found in rare or self._written.values() for step in found if step < self.steps})
         )
+
+    @cached_property
+    def left_files(self) -> LeftFiles:
+        return LeftFiles(self)
+
+    def shared_files(self) -> list[str]:
+        """Outside of its views: what both twins read, or looked for, and then wrote, as a program does with its checkpoint."""
+        kept = [{*facts.inputs.changed, *facts.inputs.fresh} for facts in self.facts]
+        return sorted(path for path in set.intersection(*kept) if not self.views.holds(path)) if kept else []
 
 
 def spread(steps: Iterable[int], most: int) -> tuple[int, ...]:

@@ -8,8 +8,6 @@ from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
 from twinrun.resume.outcome import Part, Stop
 
-_STATE = "twinrun.ResumeState saves and restores it with the rest"
-
 
 class _Words(NamedTuple):
     code: str
@@ -55,13 +53,12 @@ _WORDS: dict[Part, _Words] = {
     "seeds": _Words(
         "TW701",
         "the states of seed generators were not restored: dropout and augmentation draw other values",
-        f"save them: model.variables includes them, a .keras or .weights.h5 file does not;\n{_STATE}",
+        "save them: model.variables includes them, a .keras or .weights.h5 file does not; twinrun.ResumeState saves them",
     ),
     "data-position": _Words(
         "TW207",
         "the position in the data was not restored",
-        "save the iterator: tf.train.Checkpoint(iterator=iter(ds)); or ds = twinrun.repeatable(ds) and\n"
-        + _STATE,
+        "save the iterator: tf.train.Checkpoint(iterator=iter(ds)); or let twinrun.ResumeState keep the position and the order",
     ),
     "data-order": _Words(
         "TW207",
@@ -83,13 +80,13 @@ _WORDS: dict[Part, _Words] = {
     "metrics": _Words(
         "TW701",
         "the metrics of the epoch were not restored: their averages cover the steps after the restart alone",
-        f"save at the end of an epoch only, or the metrics' variables too; {_STATE}",
+        "save at the end of an epoch only, or the metrics' variables too, as twinrun.ResumeState does",
     ),
     "unseen": _Words(
         "TW701",
         "something was not restored that is neither a variable nor a batch that is seen: the state of Python's, NumPy's or an op's\n"
         "random numbers, or what the program keeps in Python",
-        f"save random.getstate(), numpy.random.get_state() and your own counters; {_STATE}",
+        "save random.getstate() and numpy.random.get_state(), as twinrun.ResumeState does, and your own counters",
     ),
 }
 assert set(_WORDS) == set(get_args(Part))
@@ -100,7 +97,7 @@ def findings_of(stops: tuple[Stop, ...]) -> tuple[Finding, ...]:
     found = []
     for part in get_args(Part):
         evidence = [
-            f"{_where(stop)}: {hole.detail}" for stop in stops for hole in stop.holes if hole.part == part
+            f"{_resumed(stop)}: {hole.detail}" for stop in stops for hole in stop.holes if hole.part == part
         ]
         if evidence:
             code, message, fix = _WORDS[part]
@@ -109,10 +106,5 @@ def findings_of(stops: tuple[Stop, ...]) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _where(stop: Stop) -> str:
-    at = (
-        f"stopped while it saved after step {stop.at}"
-        if stop.during_save
-        else f"stopped after step {stop.at}"
-    )
-    return at if not stop.resumed_after else f"{at}, resumed after step {stop.resumed_after}"
+def _resumed(stop: Stop) -> str:
+    return f"{stop.place}, resumed after step {stop.resumed_after}" if stop.resumed_after else stop.place

@@ -25,9 +25,8 @@ class Value:
     items: list[Value] | None = None  # the elements of a collection, one by one, as long as they are known
     element: Value | None = None  # what any element of a collection may be
     attributes: dict[Any, Value] | None = None
-    ref: Any = (
-        None  # what it stands for: a function or class of the program, a module, the stages of a dataset
-    )
+    # What it stands for: a function or class of the program, a module, the stages of a dataset.
+    ref: Any = None
     bound: Value | None = None
     numeric: bool = False
     created: int = 0  # when, on the clock of the state

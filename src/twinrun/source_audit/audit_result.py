@@ -7,10 +7,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from twinrun import untrusted
+from twinrun.errors import BadNotebook
 from twinrun.findings.finding import Finding
 from twinrun.findings.silence import Sifted, sift
-from twinrun.masking import Masked
+from twinrun.masking import Masked, each_text
+from twinrun.notebooks import is_notebook
+from twinrun.notebooks.notebook import source_of
+from twinrun.notebooks.places import by_cells, placed
 from twinrun.protocol.facts import DatasetsAudit
 from twinrun.quote import quoted
 from twinrun.source_audit.audit import SourceAudit
@@ -54,7 +57,13 @@ class AuditResult(Masked):
             "program": self.program,
             "findings": [finding.as_json() for finding in self.findings],
             "silenced": [
-                {"code": finding.code, "file": finding.file, "line": finding.line, "reason": reason}
+                {
+                    "code": finding.code,
+                    "file": finding.file,
+                    "line": finding.line,
+                    "cell": finding.cell,
+                    "reason": reason,
+                }
                 for finding, reason in self.silenced
             ],
             "files": list(self.files),
@@ -69,18 +78,23 @@ def audit_result(program: str, source: SourceAudit, datasets: DatasetsAudit | No
     seen = datasets or DatasetsAudit()
     sifted = sift_seen(seen.findings)
     found = merged(source.findings, sifted.kept)
+    shown = {place: quoted([each])[0] for place, each in found.items()}
     silenced = {_place(each): (each, reason) for each, reason in (*sifted.silenced, *source.silenced)}
-    return AuditResult(
+    problems = placed(source.problems)
+    result = AuditResult(
         program,
-        quoted(sorted(found.values(), key=by_place)),
+        tuple(shown[_place(each)] for each in sorted(found.values(), key=by_place)),
         source.files_read,
-        source.problems,
-        tuple(silenced.values()),
-        {found[_place(each)]: program for each, program in source.programs.items()},
+        problems,
+        tuple((placed([each])[0], reason) for each, reason in silenced.values()),
+        {shown[_place(each)]: program for each, program in source.programs.items()},
         datasets_audited=datasets is not None,
-        reason=_reason(source, seen.failures),
+        reason=_reason(problems, source.files_read, seen.failures),
         notes=(*seen.failures, *(f"not known: {stage}" for stage in seen.unknown)),
     )
+    for file in filter(is_notebook, source.files_read):
+        result = each_text(result, by_cells(file))
+    return result
 
 
 Place = tuple[str, str | None, int | None]
@@ -117,16 +131,18 @@ def _as_shown(finding: Finding) -> Finding:
 
 def _text(file: str) -> str | None:
     try:
-        return decode(untrusted.read_bytes(Path(file)))
-    except (OSError, ValueError):
+        return decode(source_of(Path(file)))
+    except (OSError, ValueError, BadNotebook):
         return None
 
 
-def _reason(source: SourceAudit, failures: tuple[str, ...]) -> str | None:
+def _reason(
+    problems: tuple[Problem, ...], files_read: tuple[str, ...], failures: tuple[str, ...]
+) -> str | None:
     """Why nothing may be called clean: something could not be read, or not followed to its end."""
-    if source.problems:
-        others = len(source.problems) - 1
-        return f"{source.problems[0]}" + (f" (and {others} more)" if others else "")
+    if problems:
+        others = len(problems) - 1
+        return f"{problems[0]}" + (f" (and {others} more)" if others else "")
     if failures:
         return failures[0]
-    return None if source.files_read else "there is no Python file to read"
+    return None if files_read else "there is no Python file to read"

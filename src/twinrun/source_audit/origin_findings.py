@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from twinrun.findings.catalogue import finding, lookup
 from twinrun.findings.finding import Finding
 from twinrun.knowledge.functions import STREAMS, TENSORFLOW
+from twinrun.notebooks import is_notebook
 from twinrun.source_audit.marks import Origin
 from twinrun.source_audit.state import STREAM_NAMES, SeedEvent, State
 
@@ -56,8 +57,11 @@ def fold(all_reported: Iterable[Reported]) -> list[Reported]:
         lines = sorted({each.finding.line or 0 for each in others} - {first.finding.line or 0})
         evidence = first.finding.evidence
         if lines:
-            shown = ", ".join(str(line) for line in lines[:8]) + (", …" if len(lines) > 8 else "")
-            evidence = (*evidence, f"the same goes for line{'s' if len(lines) > 1 else ''} {shown}")
+            file = first.finding.file or ""
+            named = [f"{file}:{line}" if is_notebook(file) else str(line) for line in lines[:8]]
+            shown = ", ".join([*named, *(["…"] if len(lines) > 8 else [])])
+            kind = "" if is_notebook(file) else "lines " if len(lines) > 1 else "line "
+            evidence = (*evidence, f"the same goes for {kind}{shown}")
         folded.append(replace(first, finding=replace(first.finding, evidence=evidence)))
     return sorted(folded, key=lambda each: by_place(each.finding))
 

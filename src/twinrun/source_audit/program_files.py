@@ -14,8 +14,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from twinrun import untrusted
+from twinrun.errors import BadNotebook
+from twinrun.findings.finding import spelled
 from twinrun.knowledge.functions import Kind, methods_of, root
+from twinrun.notebooks import SUFFIX, is_notebook
+from twinrun.notebooks.notebook import source_of
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
@@ -35,10 +38,10 @@ class Problem:
     file: str
     reason: str
     line: int | None = None
+    cell: int | None = None  # of a notebook: the line is one of this cell
 
     def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return f"{place}: {self.reason}"
+        return f"{spelled(self.file, self.line, self.cell)}: {self.reason}"
 
 
 @dataclass(eq=False)
@@ -103,7 +106,7 @@ class Module:
     @cached_property
     def is_entry(self) -> bool:
         """Whether it is written to be run: it has a main guard, or its module level does more than define."""
-        if self.has_main_guard:
+        if self.has_main_guard or is_notebook(self.path):
             return True
         if _TEST_FILE.match(self.path.name):  # run by a test runner, which imports it
             return False
@@ -156,12 +159,12 @@ def shown_path(path: Path) -> str:
 
 
 def python_files(directory: Path) -> list[Path]:
-    """Every .py file below a directory, in order; environments, caches and hidden folders are passed over."""
+    """Every .py file and notebook below a directory, in order; environments, caches and hidden folders are passed over."""
     found: list[Path] = []
     for folder, folders, names in os.walk(directory):
         shown = [name for name in folders if name not in _SKIPPED and not name.startswith(".")]
         folders[:] = sorted(name for name in shown if not Path(folder, name, "pyvenv.cfg").exists())
-        found.extend(Path(folder) / name for name in sorted(names) if name.endswith(".py"))
+        found.extend(Path(folder) / name for name in sorted(names) if name.endswith((".py", SUFFIX)))
     return found
 
 
@@ -217,12 +220,15 @@ class Sources:
     def _parse(self, path: Path, name: str | None) -> Module | None:
         shown = shown_path(path)
         try:
-            patched = self.patched.get(str(path.resolve()))
-            source = untrusted.read_bytes(path) if patched is None else patched.encode()
+            source = source_of(path, self.patched)
         except (OSError, ValueError) as error:
             self.problems.append(
                 Problem(shown, f"cannot be read: {getattr(error, 'strerror', None) or error}")
             )
+            return None
+        except BadNotebook as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            self.problems.append(Problem(shown, f"{error.message}{hint}"))
             return None
         try:
             with warnings.catch_warnings():

@@ -68,12 +68,19 @@ class ProgramSource:
     def hash_order(self) -> list[Place]:
         """Where a set is turned into a sequence, or hash() is called: first where the audit can follow it into
         training, then where it looks most like data."""
+        hashes = [each for each in self.audited() if each.code == "TW301"]
+        reaching = [(str(Path(each.file).resolve()), each.line) for each in hashes if each.file]
         found: dict[Place, int] = {}
         for file, tree in self.trees:
             for use in Sets(tree).order_uses():
                 found.setdefault((file, use.line, _text(use.shown)), use.weight)
-        hashes = [each for each in self.audited() if each.code == "TW301"]
-        reaching = [(str(Path(each.file).resolve()), each.line) for each in hashes if each.file]
+            # Sets that come there from elsewhere, such as a parameter.
+            followed = {line for path, line in reaching if path == file}
+            followed -= {line for path, line, _ in found if path == file}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.stmt | ast.expr) and node.lineno in followed:
+                    followed.remove(node.lineno)
+                    found[file, node.lineno, _text(node)] = 0
         return sorted(found, key=lambda place: (place[:2] not in reaching, -found[place]))
 
     def addresses(self) -> list[Place]:

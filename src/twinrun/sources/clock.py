@@ -158,7 +158,7 @@ class Clock(FreshValues):
                     [event],
                     "the time or the date reaches training",
                     notes=(f"{event.call} is read there",),
-                    experiment=f"with {event.call} at line {event.line} frozen",
+                    experiment=f"with {event.call} at {event.place} frozen",
                 )
 
     def is_shown(self, event: Event) -> bool:

@@ -3,13 +3,25 @@ variation, as another file system might give them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import xxhash
 
-from twinrun.protocol import Event, Point, Source, Suspect, Variation, Weight, inside, replacement
+from twinrun.protocol import (
+    Event,
+    Point,
+    SecondLook,
+    Source,
+    Suspect,
+    Variation,
+    Vary,
+    Weight,
+    inside,
+    replacement,
+)
 from twinrun.protocol.evidence import Evidence, differs, is_direct, one
 from twinrun.twin.callers import Caller, caller
 from twinrun.twin.session import Session
@@ -26,6 +38,9 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 def _is_reversed(session: Session) -> bool:
+    if session.varied.get("workerfiles") == "reversed":  # each machine has a file system of its own
+        worker = session.recorder.family.worker if session.recorder is not None else None
+        return worker is not None and worker > 0
     return session.varied.get("fileorder") == "reversed"
 
 
@@ -88,7 +103,7 @@ def _scandir(session: Session, original: Any, path: Any = ".") -> Any:
 
 class FileListing(Source):
     name = NAME
-    codes = ("TW302", "TW304")
+    codes = ("TW302", "TW304", "TW602")
     actions = ("list",)
     weight = Weight(init=4, batch=9, later=3)
     # glob, pathlib and os.walk are all built on these two.
@@ -103,6 +118,13 @@ class FileListing(Source):
             inside("as is", "reversed"),
             "TW302",
             "the order in which a directory is listed reaches training",
+        ),
+        Variation(
+            "workerfiles",
+            "the order in which all workers of a cluster but the first list directories",
+            inside("as is", "reversed"),
+            "TW602",
+            "which data a worker reads depends on the order in which it lists a directory",
         ),
     )
 
@@ -122,6 +144,14 @@ class FileListing(Source):
         listed = [one(pair) for pair in evidence.of(self.name, "list") if differs(pair)]
         own_first = sorted(listed, key=lambda event: (bool(event.context), not is_direct(event)))
         return map(self._unordered, own_first)
+
+    def cluster_look(self, events: Iterable[Event]) -> SecondLook | None:
+        for event in self.events_of(events, "list"):
+            if is_direct(event) and not event.context:
+                why = f"{event.call} lists a directory at {Path(event.file).name}:{event.line}"
+                how = "with the files of all workers but the first in another order"
+                return SecondLook(why, Vary("workerfiles"), how)
+        return None
 
     def _unordered(self, event: Event) -> Suspect:
         return self.suspect(

@@ -130,9 +130,8 @@ class InputsRead:
         )
 
     def _has_changed(self, path: str, read: _Read) -> bool:
-        if (
-            read.own and read.fresh
-        ):  # what the program wrote before it read it is no input, unless it added to one
+        if read.own and read.fresh:
+            # What the program wrote before it read it is no input, unless it added to one.
             return path in self._appended
         mark, _ = self._look(path)
         if mark == read.mark:

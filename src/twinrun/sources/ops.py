@@ -9,8 +9,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from twinrun.knowledge.refused_ops import INSTEAD
 from twinrun.protocol import Control, NotApplied, PinRequest, Reading, SetBy, Source, Suspect, Undo
 from twinrun.protocol.evidence import Evidence, Trace, TracedOp
+from twinrun.protocol.suspect import Remedy
 from twinrun.twin.callers import unseen
 from twinrun.twin.session import current
 
@@ -145,4 +147,5 @@ class Ops(Source):
             line=culprit.line,
             notes=tuple(notes),
             experiment=f"comparing the {len(a)} ops of {where} up to step {first.step} between the twins",
+            remedy=Remedy("op-determinism", "enable_op_determinism", INSTEAD.get(culprit.op, "")),
         )

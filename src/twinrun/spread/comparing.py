@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from twinrun.baselines.baseline import finite
-from twinrun.errors import NotComparable
+from twinrun.errors import BadResult, NotComparable
 from twinrun.masking import Masked
 from twinrun.spread.report import Metric, SpreadReport
 from twinrun.spread.statistics import LEVEL, POWER, Comparison, compare, holm, least_runs
@@ -83,6 +83,17 @@ class ComparisonReport(Masked):
             "b": self.b.as_json(),
         })  # fmt: skip
         return document
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any], where: str | None = None) -> ComparisonReport:
+        """Made anew from the runs of both: a saved report may come from anybody."""
+        if document.get("schema") != SCHEMA:
+            raise BadResult("this was written by another version of Twinrun", where=where)
+        names = document.get("variants")
+        if not isinstance(names, list) or [type(name) for name in names] != [str, str]:
+            raise BadResult("this comparison is damaged: it does not name two variants", where=where)
+        a, b = (SpreadReport.from_json(document.get(side), where=where) for side in ("a", "b"))
+        return comparison((names[0], names[1]), a, b)
 
 
 def shared_metrics(a: SpreadReport, b: SpreadReport) -> list[tuple[Metric, Metric]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
 from twinrun.masking import MASK, Secrets
+from twinrun.notebooks.notebook import source_of
 from twinrun.protocol import PinRequest
 from twinrun.protocol.registry import parse_pin
 from twinrun.source_audit.program_files import find_script
@@ -43,12 +44,9 @@ def measure(
 
 
 def _about(options: SpreadOptions) -> SpreadReport:
-    arguments = options.program.shown_arguments
-    if options.seed_option is not None:
-        arguments = (*arguments, options.seed_option, VARIED)
     return SpreadReport(
         str(options.program),
-        arguments,
+        (*options.program.shown_arguments, *options.seed_words(VARIED)),
         str(options.request),
         options.steps,
         _digest(options.program),
@@ -56,21 +54,23 @@ def _about(options: SpreadOptions) -> SpreadReport:
     )
 
 
-def typical_pin(report: SpreadReport) -> PinRequest:
-    """Of the run that a baseline is best made of."""
+def typical_run(report: SpreadReport) -> tuple[PinRequest, tuple[str, ...]]:
+    """The run that a baseline is best made of: its pin, and its arguments with its own seed among them."""
     options = SpreadOptions(Program(report.program), request=parse_pin(report.pin))
     typical = report.typical
-    return options.pin_of(
-        RunKey(IMPLEMENTATION, 0) if typical is None else RunKey(ALL, typical.number)
-    ).request
+    key = RunKey(IMPLEMENTATION, 0) if typical is None else RunKey(ALL, typical.number)
+    *words, last = report.arguments or ("",)
+    if last.endswith(VARIED):
+        last = last.removesuffix(VARIED) + str(options.seed(key.number))
+    return options.pin_of(key).request, (*words, last) if report.arguments else ()
 
 
 def _digest(program: Program) -> str | None:
     """Of the script: runs of one that has changed since are not runs of this program."""
     script = find_script(program.target, module=program.module)
     try:
-        return None if script is None else hashlib.sha256(Path(script).read_bytes()).hexdigest()[:16]
-    except OSError:
+        return None if script is None else hashlib.sha256(source_of(Path(script))).hexdigest()[:16]
+    except (OSError, ValueError):
         return None
 
 

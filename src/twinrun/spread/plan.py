@@ -67,12 +67,15 @@ class SpreadOptions:
 
     def program_of(self, key: RunKey) -> Program:
         """The program with its own seed, where it takes one. A source that is varied alone leaves that as it is."""
+        seed = self.seed(key.number if key.source == ALL else 0)
+        return replace(self.program, arguments=(*self.program.arguments, *self.seed_words(str(seed))))
+
+    def seed_words(self, seed: str) -> tuple[str, ...]:
+        """The program's own option with this seed; none where it has no such option."""
         if self.seed_option is None:
-            return self.program
-        seed = str(self.seed(key.number if key.source == ALL else 0))
+            return ()
         joined = self.seed_option.endswith("=")
-        words = (self.seed_option + seed,) if joined else (self.seed_option, seed)
-        return replace(self.program, arguments=(*self.program.arguments, *words))
+        return (self.seed_option + seed,) if joined else (self.seed_option, seed)
 
     def pin_of(self, key: RunKey) -> Pin:
         request = structs.replace(self.request, reseed=True)

@@ -39,6 +39,9 @@ class Run(Masked, msgspec.Struct, frozen=True):
     steps: int = 0
     seconds: float = 0.0
 
+    def same_numbers(self, other: Run) -> bool:
+        return repr(sorted(self.metrics.items())) == repr(sorted(other.metrics.items()))  # nan is nan here
+
 
 class Failed(Masked, msgspec.Struct, frozen=True):
     source: str

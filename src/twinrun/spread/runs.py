@@ -9,7 +9,7 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,14 +21,9 @@ from twinrun.environment.machine import read_gpu
 from twinrun.errors import TwinrunError
 from twinrun.interrupt import Interrupted, raise_pending
 from twinrun.launch.run import RunOptions, RunResult, run_once
-from twinrun.protocol.event import Event, relative
-from twinrun.protocol.evidence import in_library, is_direct
-from twinrun.protocol.registry import frameworks
-from twinrun.recording.frame import MEASURED, Frame
-from twinrun.recording.reader import Reader
+from twinrun.spread.numbers import Numbers, numbers_of
 from twinrun.spread.plan import (
     ALL,
-    DATA,
     IMPLEMENTATION,
     LOOKS,
     REPEAT,
@@ -37,12 +32,11 @@ from twinrun.spread.plan import (
     first_looks,
     the_rest,
 )
+from twinrun.spread.remarks import not_repeated, not_used, on_first_run
 from twinrun.spread.report import Failed, Run
 
 Say = Callable[[str], None]
-_EPOCH = "epoch/"
-_MOST_PLACES = 5
-_GLOBAL = {"numpy-random": "NumPy's", "python-random": "Python's"}
+Made = tuple[RunResult, Run | Failed, Numbers]
 
 
 class CannotMeasure(TwinrunError):
@@ -72,8 +66,8 @@ def collect(options: SpreadOptions, known: Iterable[Run], say: Say) -> Collected
         work.make(looks, len(later))
         unused = _unused(options, found)
         if unused:
-            found.notes.append(_not_used(unused))
-        found.notes += _not_repeated(found)
+            found.notes.append(not_used(unused))
+        found.notes += not_repeated(found.runs.get(RunKey(ALL, 0)), found.runs.get(RunKey(REPEAT, 0)))
         work.make(the_rest(options, unused))
     except KeyboardInterrupt as stop:
         found.interrupted = Interrupted.of(stop)
@@ -115,17 +109,21 @@ class _Work:
         options, found = self.options, self.found
         self.say(f"{options.program}: {_named(key)}, alone at first")
         before, started = _used(), time.monotonic()
-        result, run = _run(options, key)
+        result, run, numbers = _run(options, key)
         if isinstance(run, Failed):
             raise CannotMeasure(f"the first run failed: {run.why}", hint=_last_line(result))
         if not run.metrics:
+            processes = len(numbers.children)
+            several = (
+                f"; {processes} processes that it starts did, and none stands for all" if processes else ""
+            )
             raise CannotMeasure(
-                f"{options.program} reported no loss, metric or probe, so there is nothing to measure",
-                hint="give the number to twinrun.probe('accuracy', value)",
+                f"{options.program} itself reported no loss, metric or probe{several}",
+                hint="give the number to be measured to twinrun.probe('accuracy', value)",
             )
         self._keep(key, run)
         found.environment = result.facts.environment
-        found.notes += _remarks(options, result)
+        found.notes += on_first_run(options, result, numbers)
         cores = (_used() - before) / max(time.monotonic() - started, 1e-3)
         found.jobs = options.jobs or _jobs(cores, options.request.device)
         if result.view == "shared":
@@ -138,7 +136,7 @@ class _Work:
         """Those that are still missing. `later`: about how many are to follow."""
         todo = [key for key in dict.fromkeys(keys) if not self._is_known(key)]
         pool = ThreadPoolExecutor(self.found.jobs, thread_name_prefix="twinrun-spread")
-        waiting: dict[Future[tuple[RunResult, Run | Failed]], RunKey] = {}
+        waiting: dict[Future[Made], RunKey] = {}
         try:
             for done in range(len(todo)):
                 while len(waiting) < self.found.jobs and len(waiting) + done < len(todo):
@@ -163,7 +161,7 @@ class _Work:
             )
         return key in self.found.runs or key in self.found.failed
 
-    def _take(self, waiting: dict[Future[tuple[RunResult, Run | Failed]], RunKey], left: int) -> None:
+    def _take(self, waiting: dict[Future[Made], RunKey], left: int) -> None:
         """The next that ends."""
         while not (ended := wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED).done):
             raise_pending()
@@ -198,7 +196,7 @@ def _duration(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _run(options: SpreadOptions, key: RunKey) -> tuple[RunResult, Run | Failed]:
+def _run(options: SpreadOptions, key: RunKey) -> Made:
     """Its recording is read here, and kept no longer."""
     seed = options.seed(0 if key.source in (IMPLEMENTATION, REPEAT) else key.number)
     with tempfile.TemporaryDirectory(prefix="twinrun-spread-") as folder:
@@ -209,69 +207,19 @@ def _run(options: SpreadOptions, key: RunKey) -> tuple[RunResult, Run | Failed]:
         result = run_once(once)
         if result.reason is not None or result.exit_code:
             refused = result.findings[0].message if result.findings else None
-            return result, Failed(key.source, key.number, seed, refused or result.reason or "unknown")
-        with contextlib.closing(Reader(result.recording)) as reader:
-            metrics = metrics_of(reader.frames())
-    return result, Run(key.source, key.number, seed, metrics, result.steps, result.seconds)
-
-
-def metrics_of(frames: Iterable[Frame]) -> dict[str, float]:
-    """The last value of each loss, metric and probe: that of an epoch rather than that of its last batch, as a contract
-    looks them up."""
-    found: dict[str, float] = {}
-    for frame in frames:
-        for entry, value in frame.values:
-            if frame.layout.phases[entry] in MEASURED:
-                found[frame.layout.names[entry]] = value
-    epochs = {name: value for name, value in found.items() if name.startswith(_EPOCH)}
-    of_batches = {name: value for name, value in found.items() if name not in epochs}
-    return of_batches | {name.removeprefix(_EPOCH): value for name, value in epochs.items()}
+            return (
+                result,
+                Failed(key.source, key.number, seed, refused or result.reason or "unknown"),
+                Numbers(),
+            )
+        numbers = numbers_of(result.recording)
+    run = Run(key.source, key.number, seed, numbers.metrics, result.steps, result.seconds)
+    return result, run, numbers
 
 
 def _last_line(result: RunResult) -> str | None:
     lines = (result.output_tail or "").strip().splitlines()
     return f"last line of output: {lines[-1].strip()}" if lines else None
-
-
-# What is worth knowing beside the numbers
-
-
-def _remarks(options: SpreadOptions, result: RunResult) -> Iterator[str]:
-    facts = result.facts
-    yield from facts.notes
-    own = {state.place for state in facts.controls.values() if state.set_by == "twinrun" and state.place}
-    if own:
-        places = ", ".join(sorted(relative(place) for place in own))
-        yield f"seeds that the program sets itself were replaced by those of each run: {places}"
-    if result.children:
-        yield f"the program started {result.children} processes that trained; only its own numbers are measured"
-    if DATA in options.sources:
-        yield from _undivided(facts.events)
-
-
-def _undivided(events: Iterable[Event]) -> Iterator[str]:
-    """A global stream may serve anything, and nothing shows what for."""
-    lines: dict[str, set[tuple[str, int]]] = {}
-    for event in events:
-        if event.source in _GLOBAL and event.action == "draw" and _is_the_programs(event):
-            lines.setdefault(event.source, set()).add((relative(event.file), event.line))
-    for source, found in lines.items():
-        places = [f"{file}:{line}" for file, line in sorted(found)]
-        shown = ", ".join(places[:_MOST_PLACES]) + (", …" if len(places) > _MOST_PLACES else "")
-        yield (
-            f"data covers everything drawn from {_GLOBAL[source]} global stream ({shown}): whether it orders data or "
-            "serves something else cannot be told apart"
-        )
-
-
-def _is_the_programs(event: Event) -> bool:
-    """Not a framework's own draw, which has a stream of its own, nor one while a library is being imported."""
-    by_framework = any(event.via == framework.module for framework in frameworks())
-    return is_direct(event) or (in_library(event) and bool(event.entry) and not by_framework)
-
-
-def _same(one: Run, other: Run) -> bool:
-    return repr(sorted(one.metrics.items())) == repr(sorted(other.metrics.items()))  # nan is nan here
 
 
 def _unused(options: SpreadOptions, found: Collected) -> dict[str, int]:
@@ -280,25 +228,6 @@ def _unused(options: SpreadOptions, found: Collected) -> dict[str, int]:
     unused = {}
     for source in options.sources:
         runs = [run for run in found.runs.values() if run.source == source]
-        if len(runs) >= LOOKS and source != IMPLEMENTATION and all(_same(runs[0], run) for run in runs):
+        if len(runs) >= LOOKS and source != IMPLEMENTATION and all(map(runs[0].same_numbers, runs)):
             unused[source] = len(runs)
     return unused
-
-
-def _not_used(unused: dict[str, int]) -> str:
-    shown = ", ".join(f"{source} ({runs} runs)" for source, runs in unused.items())
-    return f"no number changed at all, so no further runs were made: {shown}"
-
-
-def _not_repeated(found: Collected) -> Iterator[str]:
-    first, again = found.runs.get(RunKey(ALL, 0)), found.runs.get(RunKey(REPEAT, 0))
-    if first is None or again is None or _same(first, again):
-        return
-    name = next(
-        (name for name in first.metrics if first.metrics[name] != again.metrics.get(name)), "a metric"
-    )
-    yield (
-        f"the program does not repeat though it is pinned ({name} was {first.metrics.get(name)} and "
-        f"{again.metrics.get(name)} with the same seed): part of every figure here is not the seed's; "
-        "`twinrun check --pin` names the cause"
-    )

@@ -19,9 +19,11 @@ from twinrun.twin.family import Family, Mailbox, restore_environment
 from twinrun.twin.imports import when_imported
 from twinrun.twin.pinning import install_pin
 from twinrun.twin.printing import follow_output
-from twinrun.twin.recorder import Recorder, activate, child_spec, describe
+from twinrun.twin.recorder import Recorder, activate, child_spec
 from twinrun.twin.session import Session, begin
+from twinrun.twin.shared_port import share_port
 from twinrun.twin.starting import POINTS, follow_exec
+from twinrun.twin.trouble import describe
 
 if TYPE_CHECKING:
     from twinrun.frameworks.protocol import Framework
@@ -44,6 +46,7 @@ def start(spec_file: str) -> None:
         channel.send_message(TROUBLE, describe(problem, spec.folder))
         return
     follow_children(recorder)
+    share_port(family)
     follow_output(recorder)
     _see_abrupt_exit(recorder)
     sys.excepthook = recorder.excepthook(sys.excepthook)

@@ -34,9 +34,15 @@ def _gathered(recorder: Recorder) -> Facts:
     # What the program did comes first: what follows after it reads streams and files itself.
     events = session.log.events() if recorder.spec.events else []
     inputs = session.inputs.report() if session.inputs is not None else Inputs()
-    if recorder.is_child:  # the rest is as in the program itself
+    if recorder.is_child and recorder.family.worker is None:  # the rest is as in the program itself
         notes, findings = list(dict.fromkeys(session.notes)), list(session.pins.findings)
-        return Facts(step=recorder.step, events=events, inputs=inputs, notes=notes, findings=findings)
+        return Facts(
+            step=recorder.step, events=events, inputs=inputs, notes=notes, findings=findings, placed=recorder.placed(),
+            replicated=recorder.replicated(),
+        )  # fmt: skip
+    if recorder.spec.workers and not recorder.is_child:  # the rest is for the workers to say
+        notes = list(dict.fromkeys(session.notes))
+        return Facts(process=_process_id(), parent=_parent_id(), notes=notes, worker_end=recorder.worker_end)
     controls, error = _controls()
     return Facts(
         step=recorder.step,
@@ -52,6 +58,10 @@ def _gathered(recorder: Recorder) -> Facts:
         notes=list(dict.fromkeys(session.notes)),
         failure=recorder.failure,
         roles=recorder.roles(),
+        placed=recorder.placed(),
+        replicated=recorder.replicated(),
+        unrepeatable=recorder.unrepeatable,
+        share=recorder.share.report() if recorder.share is not None else None,
         no_step=None if recorder.observed else why_no_step(recorder),
     )
 

@@ -36,6 +36,7 @@ class Family:
         self.spec_file = spec_file
         self.home = Path(spec.folder) / files.FOLDER
         self._show_arguments = spec.show_arguments
+        self._workers = spec.workers
         self._started = 0
         self._lock = threading.Lock()
         self._forked = ""
@@ -45,6 +46,12 @@ class Family:
         with self._lock:
             self._started += 1
             return f"{self.identity}.{self._started}" if self.identity else str(self._started)
+
+    @property
+    def worker(self) -> int | None:
+        """Its number in the cluster: what starts the workers starts nothing else."""
+        number = int(self.identity) - 1 if self.identity.isdigit() else -1
+        return number if 0 <= number < self._workers and not self.is_fork else None
 
     # forks
 
@@ -130,7 +137,7 @@ class Mailbox:
             label, pool = _label(self._family)
             identity = self._family.identity
             self._folder = self._family.claim(identity)
-            ChildProcess(identity, label, os.getpid(), pool).write(self._folder)
+            ChildProcess(identity, label, os.getpid(), pool, worker=self._family.worker).write(self._folder)
         return self._folder
 
     def send_frame(self, frame: Frame) -> None:
@@ -153,6 +160,8 @@ class Mailbox:
 
 def _label(family: Family) -> tuple[str, bool]:
     """What to call this process, and whether it is a worker of a pool."""
+    if family.worker is not None:
+        return f"worker {family.worker}", False
     multiprocessing = sys.modules.get("multiprocessing.process")
     process: Any = multiprocessing.current_process() if multiprocessing is not None else None
     if process is not None and getattr(process, "_parent_pid", None) is not None:

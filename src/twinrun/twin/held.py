@@ -7,27 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twinrun.masking import mask_tokens
-from twinrun.recording.frame import Layout
+from twinrun.recording.frame import DEVICE
+from twinrun.twin.block import Block, layout_of
 
 if TYPE_CHECKING:
     from twinrun.recording.outline import Key, Outline, Part
-    from twinrun.twin.recorder import Block
 
 # NumPy, which these modules of the recording need, is imported when there is a tensor, and not for every program.
-
-
-def layout_of(blocks: Sequence[Block]) -> Layout:
-    """Names made unique within a phase: the second batch of a step is `x[2]`."""
-    phases: list[str] = []
-    names: list[str] = []
-    seen: dict[Key, int] = {}
-    for block in blocks:
-        for name in map(mask_tokens, block.names):
-            count = seen[block.phase, name] = seen.get((block.phase, name), 0) + 1
-            phases.append(block.phase)
-            names.append(name if count == 1 else f"{name}[{count}]")
-    return Layout(tuple(phases), tuple(names))
 
 
 class Held:
@@ -35,9 +21,8 @@ class Held:
     digested are not known."""
 
     def __init__(self, blocks: Sequence[Block], omitted: Callable[[str], Any]) -> None:
-        self._read: tuple[Key, Any] | None = (
-            None  # the last one: its pieces are asked for one after the other
-        )
+        # The last one: its pieces are asked for one after the other.
+        self._read: tuple[Key, Any] | None = None
         self.layout = layout_of(blocks)
         self._seen = [(block, number) for block in blocks for number in range(len(block.digests))]
         self._omitted = omitted
@@ -69,13 +54,15 @@ class Held:
 
     def _unchanged(self, key: Key) -> Any:
         from twinrun.recording.digest import digest_array
+        from twinrun.recording.sum_digest import sum_digest
 
         array = self._array(key)
         place = self.layout.places.get(key)
         if array is None or place is None:
             return array
         block, number = self._seen[place]
-        return array if digest_array(array) == block.digests[number] else None
+        taken = sum_digest if self.layout.kind(place) == DEVICE else digest_array
+        return array if taken(array) == block.digests[number] else None
 
     def _array(self, key: Key) -> Any:
         if self._read is None or self._read[0] != key:

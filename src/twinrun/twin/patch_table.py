@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import inspect
 import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -43,27 +44,28 @@ class Row(msgspec.Struct):
 class PatchTable:
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[tuple[str, str], Row] = {}
 
     def rows(self) -> list[Row]:
         return list(self._rows.values())
 
     def install(self, owner: str, points: Iterable[Point]) -> None:
-        """Each point when its library is imported. A place that is in the table already stays as it is."""
+        """Each point when its library is imported. One that its owner has installed already stays as it is; several owners
+        may wrap one place."""
         waiting: dict[str, list[Point]] = {}
         for point in points:
-            if point.place not in self._rows:
-                self._rows[point.place] = Row(
+            if (owner, point.place) not in self._rows:
+                self._rows[owner, point.place] = Row(
                     owner, point.place, list(point.needed_for), point.reason, point.tested_on, point.optional
                 )
                 waiting.setdefault(point.trigger, []).append(point)
         for module, together in waiting.items():
-            when_imported(module, lambda _, together=together: self._apply(together))  # type: ignore[misc]
+            when_imported(module, lambda _, together=together: self._apply(owner, together))  # type: ignore[misc]
 
-    def _apply(self, points: list[Point]) -> None:
+    def _apply(self, owner: str, points: list[Point]) -> None:
         everywhere: dict[str, dict[int, tuple[Any, Any]]] = {}
         for point in points:
-            row = self._rows[point.place]
+            row = self._rows[owner, point.place]
             try:
                 original, replacement = replace(point, self._session)
             except MissingPoint as problem:
@@ -115,6 +117,9 @@ def replace(point: Point, session: Session) -> tuple[Any, Any]:
             # A bound method under the name of a function, as in `random`: pickle looks it up by these two.
             after.__module__, after.__qualname__ = point.module, name
         after.__wrapped__ = before
+        if isinstance(before, FunctionType):
+            # Libraries look at arguments in ways that do not see through __wrapped__: Keras, to configure a layer.
+            after.__signature__ = inspect.signature(before)
     if owner is os:
         for ability in _ABILITIES:
             able: set[Any] = getattr(os, ability, set())

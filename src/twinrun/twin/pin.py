@@ -39,6 +39,7 @@ class PinReport:
 
     @property
     def ok(self) -> bool:
+        """Everything that was asked for is pinned, and in time."""
         return not self.not_applied and not self.findings
 
     def __str__(self) -> str:
@@ -53,9 +54,11 @@ class PinReport:
 def pin(
     seed: int = 42, *, strict: bool = False, device: str | None = None, allow: Iterable[str] | str = ()
 ) -> PinReport:
-    """Pin every source of randomness that a running process can pin, and read it back. Call it first.
+    """Pin every source of randomness that a running process can pin, and read it back. Call it first, before anything is
+    drawn or built. `device` pins where ops run (`"cpu"`), and `allow` names codes to go on without (`"TW406"`: op determinism).
 
-    What could not be pinned is reported in a warning and in the report; with `strict` it is an error."""
+    What could not be pinned is reported in a warning and in the report; with `strict` it is an error, `CannotPin`.
+    """
     request = parse_pin(_written(seed, strict, device, allow))
     pins = current().pins
     if pins.launched and pins.request is not None:
@@ -67,8 +70,8 @@ def pin(
 def pinned(
     seed: int = 42, *, strict: bool = False, device: str | None = None, allow: Iterable[str] | str = ()
 ) -> Iterator[PinReport]:
-    """`with twinrun.pinned(42): …` pins, and afterwards puts back what can be put back; `report.kept` says
-    what cannot."""
+    """`with twinrun.pinned(42) as report: …` pins as `pin` does, and afterwards puts back what can be put back; `report.kept`
+    says what cannot."""
     pins = current().pins
     outer = pins.snapshot()
     pins.undo.clear()

@@ -32,6 +32,7 @@ def install_pin(request: PinRequest | None) -> None:
     pins = current().pins
     pins.begin(request, launched=True)
     pins.watching = True
+    explain_at_exit()
     if request is None:
         return
     wanted = launch_environment(request)

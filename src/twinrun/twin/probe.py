@@ -6,13 +6,15 @@ import sys
 from typing import TypeVar
 
 from twinrun.protocol.registry import frameworks
-from twinrun.twin.recorder import Block, active
+from twinrun.twin.block import Block
+from twinrun.twin.recorder import active
 
 T = TypeVar("T")
 
 
 def probe(name: str, tensor: T) -> T:
-    """Compare `tensor` between the twins under `name`, and return it. Works eagerly and inside compiled functions."""
+    """Compare `tensor` between the twins under `name`, and return it. It may be a tensor, a variable, an array, a number, or a
+    structure of them, eagerly or inside a `tf.function`. Outside a twin nothing happens."""
     recorder = active()
     if recorder is None:
         return tensor

@@ -8,78 +8,35 @@ import os
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from twinrun.errors import CannotWrite, MissingPoint, TwinrunError
 from twinrun.protocol import Facts, Trace
-from twinrun.protocol.channel import ANSWER, ASK, END, GO, TROUBLE, Channel
-from twinrun.protocol.facts import Failure
-from twinrun.protocol.messages import (
-    Answer,
-    AskDatasets,
-    AskDump,
-    AskFacts,
-    AskOutlines,
-    AskValues,
-    Dumped,
-    End,
-    NoAnswer,
-    Outlines,
-    Question,
-    Trouble,
-    Values,
-)
+from twinrun.protocol.channel import ANSWER, ASK, DOING, END, GO, TROUBLE, Channel
+from twinrun.protocol.facts import Failure, Replicated, WorkerEnd
+from twinrun.protocol.messages import Doing, End
 from twinrun.protocol.spec import Spec
-from twinrun.recording.frame import MEASURED, MOST_LAYOUTS, PHASES, Frame, Layout, pack
+from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest, Status
 from twinrun.recording.store import Writer
 from twinrun.recording.values import values_file
-from twinrun.recording.writing import HINT, NO_ROOM
 from twinrun.sizes import size_in_words
+from twinrun.twin.answers import answer
+from twinrun.twin.block import Block, layout_of
 from twinrun.twin.callers import unseen
 from twinrun.twin.facts import gather
 from twinrun.twin.family import Family, Mailbox
-from twinrun.twin.held import Held, layout_of
+from twinrun.twin.held import Held
 from twinrun.twin.session import Session
+from twinrun.twin.trouble import describe
+
+if TYPE_CHECKING:
+    from twinrun.twin.share import ShareLog
 
 _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
-Read = Callable[[int], Any]  # the value of the n-th tensor of a block, as a NumPy array
-
-
-@dataclass(frozen=True)
-class Block:
-    """Tensors of one phase that were seen together."""
-
-    phase: str
-    names: tuple[str, ...]
-    digests: Sequence[int]
-    read: Read | None = None
-    values: tuple[tuple[int, float], ...] = ()
-
-    @staticmethod
-    def of(phase: str, named: Iterable[tuple[str, Any]]) -> Block:
-        """A block of NumPy arrays. They are kept, for a dump, and must not change until the next step."""
-        from twinrun.recording.digest import digest_array
-
-        pairs = list(named)
-        names, digests = tuple(name for name, _ in pairs), [digest_array(array) for _, array in pairs]
-        values = scalars([array for _, array in pairs]) if phase in MEASURED else ()
-        return Block(phase, names, digests, lambda number: pairs[number][1], values)
-
-
-def scalars(arrays: Sequence[Any]) -> tuple[tuple[int, float], ...]:
-    """The values of single numbers, by index: contracts on metrics are judged by them."""
-    return tuple(
-        (index, float(array))
-        for index, array in enumerate(arrays)
-        if array.ndim == 0 and array.dtype.kind not in "OSUc"
-    )
 
 
 class Recorder:
@@ -93,13 +50,18 @@ class Recorder:
         self.frames = 0
         self.observed = False  # a frame shows something trained, evaluated or probed
         self.alive = True
+        self.share = _share_log() if family.worker is not None else None
         self.trace: Callable[[], Trace] | None = None  # the ops that ran, where they are traced
         self.omitted: Callable[[str], Any] = lambda name: None  # a weight that no frame reports at present
         self.roles: Callable[[], dict[str, str]] = dict  # of variables, by name; see Facts
+        self.placed: Callable[[], dict[str, int]] = dict  # see Facts
+        self.replicated: Callable[[], Replicated | None] = lambda: None
         self.at_finish: list[Callable[[], None]] = []
         self.at_pause: list[Callable[[], None]] = []  # close what is complete
         self.after_fork: list[Callable[[], None]] = []  # in a child: forget what the program was about to do
         self.failure: Failure | None = None  # the exception that ended the program
+        self.unrepeatable: str | None = None  # see Facts
+        self.worker_end: WorkerEnd | None = None  # where this process starts workers: of the one that failed
         self.lock = threading.RLock()
         self._step = 0
         self._channel = channel
@@ -108,8 +70,8 @@ class Recorder:
         self._last: list[Block] = []  # of the frame at which the twin stands
         self._held: Held | None = None
         self._owed = False
-        self._layouts: dict[tuple[tuple[str, tuple[str, ...]], ...], Layout] = {}
-        self._status: Status = "ended"
+        self._layouts: dict[tuple[tuple[str, tuple[str, ...], str], ...], Layout] = {}
+        self.status: Status = "ended"
         self._values_bytes = 0
         self._clock = time.perf_counter()
         if not self.is_child:
@@ -140,12 +102,24 @@ class Recorder:
     def note(self, text: str) -> None:
         self.session.notes.append(text)
 
+    def doing(self, text: str) -> None:
+        """What takes a while, for the screen. Left out where another thread is sending: it waits for nothing."""
+        if self.alive and self.lock.acquire(blocking=False):
+            try:
+                self._channel.send_message(DOING, Doing(text))
+            except OSError:  # the parent is gone, as the next frame will find
+                pass
+            finally:
+                self.lock.release()
+
     # observing
 
     def add(self, block: Block) -> None:
         if self.alive:
             with self.lock:
                 self._blocks.append(block)
+                if self.share is not None and block.phase == "batch" and block.read is not None:
+                    self.share.add((name, block.read(number)) for number, name in enumerate(block.names))
                 if block.phase == "probe" and self._writer is None:
                     self._open()  # now: should this process be killed, it is known that it had something to compare
 
@@ -187,7 +161,7 @@ class Recorder:
                 self.wait_for_parent()  # at once: the trace must not run on into the next step
 
     def _frame(self, blocks: list[Block], span: int, seconds: float) -> Frame:
-        shape = tuple((block.phase, block.names) for block in blocks)
+        shape = tuple((block.phase, block.names, block.kinds) for block in blocks)
         layout = self._layouts.get(shape)
         if layout is None:
             if len(self._layouts) >= MOST_LAYOUTS:
@@ -219,37 +193,13 @@ class Recorder:
                 if kind == GO:
                     self._owed = False
                 elif kind == ASK:
-                    self._channel.send_message(ANSWER, self._answer(body))
+                    self._channel.send_message(ANSWER, answer(body, self))
             self._last, self._held = [], None
-
-    def _answer(self, question: Question) -> Answer:
-        try:
-            if isinstance(question, AskOutlines):
-                return Outlines(self._tensors.outlines(question.entries))
-            if isinstance(question, AskValues):
-                return Values(self._tensors.values(question.parts))
-            if isinstance(question, AskDump):
-                self._tensors.dump(Path(question.file), question.parts)
-                return Dumped()
-            if isinstance(question, AskFacts):
-                return self.facts()
-            if isinstance(question, AskDatasets):
-                return self._datasets()
-            return self.trace() if self.trace else NoAnswer("this twin does not trace ops")
-        except TwinrunError as problem:
-            return NoAnswer(problem.message)
-        except Exception as problem:
-            return NoAnswer(f"{type(problem).__name__}: {problem}", traceback.format_exc())
-
-    def _datasets(self) -> Answer:
-        audited = self.session.audited
-        with unseen():
-            return audited() if audited is not None else NoAnswer("no framework with datasets was imported")
 
     def _keep_values(self) -> None:
         """For a comparison by value with a run that is not alive at the same time."""
         file, limit = values_file(Path(self.spec.folder), self.frames), self.spec.values_limit
-        self._tensors.dump_all(file)
+        self.held.dump_all(file)
         self._values_bytes += file.stat().st_size
         if limit is not None and self._values_bytes > limit:
             self.spec = msgspec.structs.replace(self.spec, keep_values=False)
@@ -257,7 +207,8 @@ class Recorder:
             self.note(f"{kept} (TWINRUN_STATE_LIMIT)")
 
     @property
-    def _tensors(self) -> Held:
+    def held(self) -> Held:
+        """The tensors of the frame at which the twin stands."""
         if self._held is None:
             self._held = Held(self._last, self.omitted)
         return self._held
@@ -274,7 +225,7 @@ class Recorder:
     def _stop_here(self) -> None:
         """The number of steps asked for is reached: end the process, and run nothing more of the program."""
         self.wait_for_parent()
-        self._status = "stopped"
+        self.status = "stopped"
         self.finish()
         if self.is_child:  # others wait for it: it goes on, and is recorded no more
             return
@@ -298,9 +249,8 @@ class Recorder:
         if not self.alive:
             return
         try:
-            if (
-                self._status == "ended"
-            ):  # stopped twins end at their last step; failed ones have no final state
+            if self.status == "ended":
+                # Stopped twins end at their last step; failed ones have no final state.
                 for handler in self.at_finish:
                     handler()
                 self.emit(0)
@@ -312,14 +262,14 @@ class Recorder:
                 manifest = msgspec.structs.replace(
                     self._manifest,
                     seal=self._writer.close(),
-                    status=self._status,
+                    status=self.status,
                     ended=time.time(),
                     notes=tuple(facts.notes),
                     environment=facts.environment,
                     controls=msgspec.to_builtins(facts.controls, enc_hook=str),
                 )
                 manifest.write(Path(self.spec.folder))
-            self._channel.send_message(END, End(self._status, facts))
+            self._channel.send_message(END, End(self.status, facts))
         except Exception as problem:
             self.trouble(problem)
         self.stop()
@@ -343,7 +293,7 @@ class Recorder:
 
     def excepthook(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> Any:
-            self._status = "failed"
+            self.status = "failed"
             self.failure = Failure([one.__name__ for one in kind.__mro__], str(error)[:2000])
             return original(kind, error, trace)
 
@@ -359,32 +309,23 @@ class Recorder:
         self.lock = threading.RLock()  # another thread may have held the old one
         self.frames, self.step, self.observed = 0, 0, False
         self._blocks, self._last, self._held, self._owed = [], [], None, False
-        self._status, self.failure = "ended", None
+        self.status, self.failure = "ended", None
         self.session.log.forget()
         for forget in self.after_fork:
             forget()
+
+
+def _share_log() -> ShareLog:
+    """Imported by workers alone: it needs NumPy, which a program may not."""
+    from twinrun.twin.share import ShareLog
+
+    return ShareLog()
 
 
 def child_spec(spec: Spec) -> Spec:
     """A child waits for nobody: it is compared when everything has ended, by what it has written down."""
     keep = spec.keep_values or spec.keep_child_values
     return msgspec.structs.replace(spec, lockstep=False, detail=True, keep_values=keep, tracing="")
-
-
-def describe(problem: BaseException | str, folder: str) -> Trouble:
-    """Trouble as it is reported to the parent: in words where it was foreseen, with a traceback where not. `folder` is
-    that of the recording."""
-    if isinstance(problem, TwinrunError):
-        missing = problem.where if isinstance(problem, MissingPoint) else None
-        cannot_write = isinstance(problem, CannotWrite)
-        return Trouble(problem.message, problem.hint, missing_point=missing, cannot_write=cannot_write)
-    if isinstance(problem, OSError) and problem.errno in NO_ROOM:
-        path = problem.filename or folder
-        return Trouble(f"cannot write {path}: {problem.strerror}", HINT, cannot_write=True)
-    if isinstance(problem, OSError) and problem.filename is not None:
-        return Trouble(f"{problem.filename}: {problem.strerror}")
-    trace = "".join(traceback.format_exception(problem)) if isinstance(problem, Exception) else None
-    return Trouble(str(problem), traceback=trace)
 
 
 _active: Recorder | None = None

@@ -1,5 +1,5 @@
-"""Exceptions that a framework can explain, such as an op that refuses to run under a control: reported on the screen, and
-kept as findings for the result."""
+"""Exceptions that a framework can explain, such as an op that refuses to run under a control: kept as findings for the
+result and, where Twinrun set the control, printed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twinrun.twin.session import current
 
 
 def explain_at_exit() -> None:
-    """When such an exception ends the program, print what it means, below the traceback."""
+    """When such an exception ends the program, say what it means, below the traceback."""
     before = sys.excepthook
     if getattr(before, "_twinrun_explains", False):
         return
@@ -26,13 +26,16 @@ def explain_at_exit() -> None:
 
 
 def explain_now(problem: BaseException) -> None:
-    """Print what such an exception means. Once: it may pass here several times."""
+    """Say what such an exception means. Once: it may pass here several times."""
     if problem in _explained:
         return
     finding = _explain(problem)
     if finding is not None:
         _explained.append(problem)
-        current().pins.notice(finding)
+        pins = current().pins
+        pins.notice(finding)
+        if pins.request is None:  # the program has set the control, and its output stays its own
+            return
         lines = [f"{finding.code} {finding.name}: {finding.message}"]
         if finding.place:
             lines.append(f"  --> {finding.place}")

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
 
 
+DEVICE = "device"  # among the settings of a twin: the device that it was given
+
+
 class InputsReport(Protocol):
     """What a source of input files knows at the end."""
 
@@ -41,6 +44,11 @@ class Session:
     def varied(self) -> Mapping[str, str]:
         """The settings of this twin, by variation."""
         return self.spec.varied if self.spec is not None else {}
+
+    @property
+    def device(self) -> str:
+        """That this twin was given, to be compared with one on another; empty where it runs where the program puts it."""
+        return self.varied.get(DEVICE, "")
 
     @property
     def stressed(self) -> bool:

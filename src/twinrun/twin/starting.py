@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 _ENVIRONMENT = 5  # its place among the arguments of fork_exec
 _NO_ENTRANCE = re.compile(r"-[A-Za-z]*[EIS]")  # options with which an interpreter does not look for it
 _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+# What takes the entrance out of the environment, in a shell or by `env`. A path that the old one is added to keeps it.
+_HIDES = re.compile(
+    r"\bPYTHONPATH=(?!\S*\$\{?PYTHONPATH)\S*|\bunset\s.*\bPYTHONPATH\b|\benv\s+(?:-i|-|-u\s*PYTHONPATH)(?=\s)"
+)
+_STAYS = re.compile(r"\s*(?:export\s|unset\s|PYTHONPATH=\S*\s*$)")  # for the commands that follow
+_COMMANDS = re.compile(r"[\n;|&]+")
+_INTERPRETER = re.compile(r"(?:^|[\s/])python[\d.]*\s+(.*)", re.DOTALL)
 
 
 def _family(session: Session) -> Family | None:
@@ -66,7 +73,8 @@ def _system(session: Session, original: Any, command: Any) -> Any:
     """The C library starts a shell with an environment that only the shell itself can change."""
     family = _family(session)
     added = family.entrance(os.environ) if family is not None else {}
-    if added:
+    if added and family is not None:
+        _look_at(family, ("sh", "-c", command), added)
         words = " ".join(f"{name}={shlex.quote(value)}" for name, value in added.items())
         command = b"export " + os.fsencode(words) + b"; " + os.fsencode(command)
     return original(command)
@@ -138,17 +146,45 @@ def follow_exec(recorder: Recorder) -> None:
 
 
 def _look_at(family: Family, args: Sequence[Any], added: Mapping[str, str], cwd: Any = None) -> None:
-    """An interpreter that is told not to look for the entrance cannot be watched. Where its program names a framework,
-    that is written down: it may train."""
+    """An interpreter that does not look for the entrance, or is not given it, cannot be watched. Where its program names
+    a framework, that is written down: it may train."""
     words = [os.fsdecode(word) for word in args]
-    if not words or not _is_python(words[0]):
+    if not words:
         return
-    source, hidden = _source(words[1:], Path(os.fsdecode(cwd)) if cwd is not None else Path())
+    place = Path(os.fsdecode(cwd)) if cwd is not None else Path()
+    source, hidden = _source(words[1:], place) if _is_python(words[0]) else _behind(words, place)
     if not hidden or not _names_a_framework(source):
         return
     identity = added[CHILD]
     why = f"it was started with {hidden}"
     ChildProcess(identity, family.command_label(words[1:]), 0, unwatched=why).write(family.claim(identity))
+
+
+def _behind(words: list[str], cwd: Path) -> tuple[str, str]:
+    """What the interpreters run which a shell or `env` starts without the entrance, and what takes that away."""
+    found = hidden = later = ""
+    for command in _COMMANDS.split(_shell_text(words[0], words[1:], cwd)):
+        taken, interpreter = _HIDES.search(command), _INTERPRETER.search(command)
+        by = taken[0] if taken is not None else later
+        if taken is not None and _STAYS.match(command):
+            later = by
+        elif interpreter is not None and by:
+            with contextlib.suppress(ValueError):  # a quote that stays open
+                found, hidden = found + _source(shlex.split(interpreter[1]), cwd)[0], hidden or by
+    return found, hidden
+
+
+def _shell_text(path: str, words: list[str], cwd: Path) -> str:
+    name = Path(path).name
+    if name == "env":
+        return shlex.join([name, *words])
+    if name not in ("sh", "bash", "dash", "zsh"):
+        return _text(cwd / path) if name.endswith(".sh") else ""
+    script = next((place for place, word in enumerate(words) if not word.startswith("-")), None)
+    if script is None:
+        return ""
+    is_code = any(re.fullmatch(r"-[a-z]*c", word) for word in words[:script])
+    return words[script] if is_code else _text(cwd / words[script])
 
 
 def _source(words: list[str], cwd: Path) -> tuple[str, str]:

@@ -127,9 +127,8 @@ def number_and_form_of_elements_stay_the_same() -> None:
         original = builder(2)
         made = twinrun.repeatable(original, seed=1)
         assert made.element_spec == original.element_spec, name
-        if (
-            name != "shuffle_of_unknown_length_repeated_forever"
-        ):  # TensorFlow promises a number that may not come
+        if name != "shuffle_of_unknown_length_repeated_forever":
+            # TensorFlow promises a number that may not come.
             assert made.cardinality() == original.cardinality(), name
 
 

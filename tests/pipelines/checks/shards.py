@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import json
+import os
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
+import twinrun
 from twinrun.errors import NotComparable, UsageError
-from twinrun.pipelines import audit_shards, note_sites
+from twinrun.pipelines import audit_shards, note_sites, set_epoch, share
 from twinrun.pipelines.stream_fingerprint import CannotFingerprint
+from twinrun.pipelines.worker_share import worker_of
 
 D = tf.data.Dataset
 note_sites()
@@ -81,3 +86,91 @@ def bad_input_is_refused() -> None:
         audit_shards([broken])
     with pytest.raises(UsageError, match="cannot shard"):
         audit_shards(3, workers=2)
+
+
+def _noisy(elements: int = 22, batch: int = 8) -> Any:
+    """Global batches of shuffled elements with noise of their own; the last one is smaller."""
+    ds = D.range(elements).shuffle(elements)
+    ds = ds.map(
+        lambda n: (n, tf.cast(n, tf.float32) + tf.random.uniform([])),
+        num_parallel_calls=4,
+        deterministic=False,
+    )
+    return ds.batch(batch)
+
+
+def _global_batches(workers: int, epochs: int = 2) -> list[tuple[list[int], list[float]]]:
+    """What all workers see together in each step, each of them with a pipeline of its own."""
+    mine = [share(twinrun.repeatable(_noisy(), seed=3), index, workers) for index in range(workers)]
+    steps = []
+    for _ in range(epochs):
+        for batches in zip(*mine, strict=True):  # all take the same number of steps
+            numbers, noise = (np.concatenate([batch[part] for batch in batches]) for part in (0, 1))
+            steps.append((numbers.tolist(), noise.tolist()))
+    return steps
+
+
+def the_global_sequence_does_not_depend_on_the_number_of_workers() -> None:
+    alone = _global_batches(1)
+    assert [len(numbers) for numbers, _ in alone] == [8, 8, 6] * 2
+    assert alone[:3] != alone[3:]  # another epoch
+    for workers in (2, 3, 4):
+        assert _global_batches(workers) == alone
+
+
+def a_worker_with_several_replicas_gets_a_piece_for_each() -> None:
+    ds = twinrun.repeatable(_noisy(16), seed=1)
+    whole = [numbers.numpy().tolist() for numbers, _ in ds]
+    for index in (0, 1):
+        set_epoch(ds, 0)
+        pieces = [numbers.numpy().tolist() for numbers, _ in share(ds, index, 2, replicas=2)]
+        first = 4 * index
+        assert pieces == [batch[start : start + 2] for batch in whole for start in (first, first + 2)]
+
+
+def a_share_keeps_the_structure_of_the_elements_and_knows_what_it_was_made_from() -> None:
+    ragged = D.range(6).map(lambda n: {"row": tf.range(n), "n": n}).ragged_batch(3)
+    for ds in (D.range(6).batch(4), D.range(6).map(lambda n: {"n": n}).batch(4), ragged):
+        made = twinrun.repeatable(ds, seed=1)
+        mine = share(made, 1, 2)
+        assert tf.nest.map_structure(lambda spec: spec.dtype, mine.element_spec) == tf.nest.map_structure(
+            lambda spec: spec.dtype, ds.element_spec
+        )
+        assert sum(len(tf.nest.flatten(batch)[0].numpy().tolist()) for batch in mine) in (3, 4)
+        set_epoch(mine, 0)
+    policy = mine.options().experimental_distribute.auto_shard_policy
+    assert policy == tf.data.experimental.AutoShardPolicy.OFF
+
+
+def a_worker_is_known_by_its_tf_config() -> None:
+    cluster = {"worker": ["a:1", "b:1"], "ps": ["c:1"]}
+    assert worker_of(None) == (0, 1)
+    assert worker_of(json.dumps({"cluster": cluster, "task": {"type": "worker", "index": 1}})) == (1, 2)
+    with_chief = {"cluster": {**cluster, "chief": ["d:1"]}, "task": {"type": "worker", "index": 1}}
+    assert worker_of(json.dumps(with_chief)) == (2, 3)
+    assert worker_of(json.dumps({**with_chief, "task": {"type": "chief", "index": 0}})) == (0, 3)
+    with pytest.raises(UsageError, match="has no share"):
+        worker_of(json.dumps({"cluster": cluster, "task": {"type": "ps", "index": 0}}))
+    with pytest.raises(UsageError, match="TF_CONFIG cannot be read"):
+        worker_of("{")
+    before = os.environ.get("TF_CONFIG")
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": 1}})
+    try:
+        assert [batch.numpy().tolist() for batch in share(twinrun.repeatable(D.range(4).batch(4)))] == [
+            [2, 3]
+        ]
+    finally:
+        os.environ.pop("TF_CONFIG")
+        if before is not None:
+            os.environ["TF_CONFIG"] = before
+
+
+def what_cannot_be_shared_is_refused() -> None:
+    with pytest.raises(UsageError, match="not made by"):
+        share(D.range(4).batch(2), 0, 2)
+    with pytest.raises(UsageError, match="no batches"):
+        share(twinrun.repeatable(D.range(4)), 0, 2)
+    ds = twinrun.repeatable(D.range(4).batch(2))
+    for index, workers in ((2, 2), (-1, 2), (0, None)):
+        with pytest.raises(UsageError, match="share: "):
+            share(ds, index, workers)

@@ -8,7 +8,7 @@ model = keras.Sequential(
     [
         keras.Input((8, 8, 3)),
         keras.layers.Conv2D(4, 3),
-        keras.layers.MaxPooling2D(name="shrink"),
+        keras.layers.MaxPooling2D(name="shrink"),  # the line to blame
         keras.layers.Flatten(),
         keras.layers.Dense(1),
     ]
@@ -20,7 +20,7 @@ optimizer.build(model.trainable_variables)
 @tf.function(jit_compile=True)
 def step(images, targets):
     with tf.GradientTape() as tape:
-        loss = tf.reduce_mean((model(images) - targets) ** 2)  # the line to blame
+        loss = tf.reduce_mean((model(images) - targets) ** 2)
     optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
     return loss
 

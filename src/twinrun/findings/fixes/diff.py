@@ -1,13 +1,17 @@
-"""Fixes as a patch: a unified diff that `git apply` and `patch -p1` accept."""
+"""Fixes as a patch: a unified diff that `git apply` and `patch -p1` accept. That of a notebook is for people: it shows the
+cells and not the file."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from difflib import unified_diff
 from pathlib import Path
 
 from twinrun import git
+from twinrun.notebooks import is_notebook
+from twinrun.notebooks.notebook import parsed
 
 
 def as_patch(changed: Mapping[str, tuple[bytes, bytes]]) -> bytes:
@@ -17,8 +21,26 @@ def as_patch(changed: Mapping[str, tuple[bytes, bytes]]) -> bytes:
     for file, (before, after) in changed.items():
         # A byte is a character of latin-1: nothing is lost, and lines end where diff ends them.
         path = _path_in(file, root).encode(errors="surrogateescape").decode("latin-1")
-        parts.append(file_diff(path, before.decode("latin-1"), after.decode("latin-1")))
+        if is_notebook(file):
+            parts.append(_cells_diff(path, before, after))
+        else:
+            parts.append(file_diff(path, before.decode("latin-1"), after.decode("latin-1")))
     return "".join(parts).encode("latin-1")
+
+
+def _cells_diff(path: str, before: bytes, after: bytes) -> str:
+    """The cells that change, each with a heading of its own."""
+    pairs = zip(parsed(before, path).cells, parsed(after, path).cells, strict=True)
+    texts = [
+        (old.number, [f"{cell.source}\n".encode().decode("latin-1") for cell in (old, new)])
+        for old, new in pairs
+    ]
+    return "".join(file_diff(f"{path}, cell {number}", *both) for number, both in texts)
+
+
+def shows_cells(patch: bytes) -> bool:
+    """Whether it is, or has, a patch of a notebook, which no tool can apply."""
+    return re.search(rb"^--- a/.*\.ipynb, cell \d+\t$", patch, re.MULTILINE) is not None
 
 
 def patch_root(files: Iterable[str]) -> Path:

@@ -95,9 +95,8 @@ def seeded_program(
     imported = _line_of_import(module, name, drawn[0]) if _at_import(drawn) else None
     line = imported or text.count("\n") + 1
     found = _first((*FIXERS[code], _ANYWAY[code]), module, code, name, line)
-    if (
-        found is None and imported is not None
-    ):  # nothing stands above the import: the drawing module seeds itself
+    if found is None and imported is not None:
+        # Nothing stands above the import: the drawing module seeds itself.
         found = first_fix(code, *drawn, is_program=True, seed=seed)
     return found
 

@@ -15,6 +15,7 @@ from twinrun.findings.fixes.module import Module, called_name, only_statement, r
 from twinrun.knowledge.functions import Kind, Known, is_kind, known_method
 from twinrun.knowledge.set_order import Sets
 
+_TAKE_ONE = ("builtins.enumerate", "builtins.iter", "builtins.list", "builtins.tuple")
 _BY_NAME = ", key=lambda entry: entry.name"
 
 # -- sets ---------------------------------------------------------------------------------------------
@@ -31,13 +32,28 @@ def sorted_iteration(module: Module, line: int) -> Draft:
         or [node for node in sets if module.statement(node) is statement]
         or [node for node in sets if any(target.deep_equals(node) for target in made)]
     )
-    if not here:
+    sortable = bool(here) and all(sets[node] for node in here)
+    if not here and not (here := _iterated(module, line)):
         return _stable_hash(module, line)
-    sortable = all(sets[node] for node in here)
     note = "iterate over the set in sorted order"
     if not sortable:
         note += " (its elements must be comparable; otherwise give sorted() a key)"
     return Draft(tuple(edit.sort(module, node) for node in here), note, safe=sortable)
+
+
+def _iterated(module: Module, line: int) -> list[cst.BaseExpression]:
+    """What the only loop at this line runs through, where that is a name: the set was made elsewhere, and given to a
+    function."""
+    loops = [each.iter for each in module.find(cst.For)] + [each.iter for each in module.find(cst.CompFor)]
+    at_line = [each for each in loops if module.spans(each, line) and not _hashes_at(module, line)]
+    found = [_within(module, each) for each in at_line]
+    return found if len(found) == 1 and isinstance(found[0], cst.Name | cst.Attribute) else []
+
+
+def _within(module: Module, iterated: cst.BaseExpression) -> cst.BaseExpression:
+    """What `enumerate` and its like take their elements from."""
+    takes_one = isinstance(iterated, cst.Call) and module.name(iterated) in _TAKE_ONE and iterated.args
+    return iterated.args[0].value if takes_one and isinstance(iterated, cst.Call) else iterated
 
 
 def _sets_in_order(module: Module) -> dict[cst.BaseExpression, bool]:
@@ -64,10 +80,14 @@ def _place(lines: list[bytes], node: ast.expr) -> tuple[int, int, int, int]:
     return first, start, last, end
 
 
+def _hashes_at(module: Module, line: int) -> list[cst.Call]:
+    return [each for each in module.calls_at(line) if module.name(each) == "builtins.hash"]
+
+
 def _stable_hash(module: Module, line: int) -> Draft:
     """`hash(name)` becomes a checksum that is the same in every process. Its values differ, and lie
     between 0 and 2**32, so it is not applied automatically."""
-    calls = [each for each in module.calls_at(line) if module.name(each) == "builtins.hash"]
+    calls = _hashes_at(module, line)
     require(len(calls) == 1 and len(calls[0].args) == 1)
     name, changes = imported(module, "zlib")
     hashed = edit.wrap(calls[0].args[0].value, "str({it}).encode()")

@@ -11,6 +11,9 @@ from functools import cached_property
 from pathlib import Path
 
 from twinrun import untrusted
+from twinrun.errors import BadNotebook
+from twinrun.notebooks import is_notebook
+from twinrun.notebooks.notebook import LARGEST, Notebook, parsed
 
 _INSTALLED = {"site-packages", "dist-packages"}
 
@@ -32,16 +35,44 @@ class SourceFile:
     def with_text(self, text: str) -> bytes:
         return text.encode(self.encoding)
 
+    def tidied(self, text: str) -> str:
+        """A changed text as it is read again once it has been written."""
+        return text
+
+
+class NotebookFile(SourceFile):
+    """Its text is the Python of its cells."""
+
+    encoding = "utf-8"
+
+    @cached_property
+    def text(self) -> str:
+        return self._notebook(self.data).text
+
+    def with_text(self, text: str) -> bytes:
+        return self._notebook(self.data).with_text(text)
+
+    def tidied(self, text: str) -> str:
+        return self._notebook(self.with_text(text)).text
+
+    def _notebook(self, data: bytes) -> Notebook:
+        return parsed(data, Path(self.path).name)
+
 
 def read_own(path: str | os.PathLike[str]) -> SourceFile | None:
-    """A Python file of the user's own; None for what is installed, or cannot be read."""
+    """A Python file or a notebook of the user's own; None for what is installed, or cannot be read."""
     name = os.fspath(path)
-    if not name.endswith(".py") or is_installed(name):
+    notebook = is_notebook(name)
+    if not (notebook or name.endswith(".py")) or is_installed(name):
         return None
     try:
-        file = SourceFile(name, untrusted.read_bytes(Path(name)))
+        file: SourceFile
+        if notebook:
+            file = NotebookFile(name, untrusted.read_bytes(Path(name), LARGEST))
+        else:
+            file = SourceFile(name, untrusted.read_bytes(Path(name)))
         return file if file.text is not None else None
-    except (OSError, ValueError, SyntaxError):
+    except (OSError, ValueError, SyntaxError, BadNotebook):
         return None
 
 

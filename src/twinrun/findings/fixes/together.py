@@ -12,6 +12,7 @@ from twinrun.findings.finding import Finding
 from twinrun.findings.fixes.fix import Fix, lines_of
 from twinrun.findings.fixes.propose import OF_THE_PROGRAM, propose
 from twinrun.knowledge.functions import NUMPY, PYTHON, TENSORFLOW
+from twinrun.notebooks.places import line_of_text
 
 # A seed that is made of the clock is replaced before others are added, a late one is moved up before one is called
 # missing, and what a seed of the program covers needs no fix of its own.
@@ -129,7 +130,7 @@ def places_of(
         file = program if program is not None and _same(each.file, program) else each.file
         text = sources(file)
         if text is not None:
-            found.append(Place(each.code, file, each.line, text, started))
+            found.append(Place(each.code, file, line_of_text(text, each.cell, each.line), text, started))
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from twinrun.frameworks.layers import layer_made, model_compiled
 from twinrun.frameworks.packages import KERAS, Package
 from twinrun.frameworks.tensorflow.points import Function, after, around, observer_of
 from twinrun.protocol.point import Need, Point, Wrap
@@ -36,13 +37,30 @@ def _train_function(observer: Observer) -> Function:
     return make_train_function
 
 
+_NO_FIT = (
+    "fit of Keras 3 fails in Keras itself under MultiWorkerMirroredStrategy; what works: fit of tf_keras "
+    "(import tf_keras as keras), or a loop of your own with strategy.run, with models and optimizers of Keras 3"
+)
+
+
+def _fit(observer: Observer) -> Function:
+    def fit(original: Function, model: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(model.distribute_strategy.extended, "_num_workers", 1) > 1:
+            observer.recorder.note(_NO_FIT)
+        return original(model, *args, **kwargs)
+
+    return fit
+
+
 def _apply(observer: Observer) -> Function:
     """The variables may be left out once the optimizer knows them."""
 
     def apply(original: Function, optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
         given = trainable_variables
         variables = list(given if given is not None else getattr(optimizer, "_trainable_variables", ()))
-        return observer.update(optimizer, variables, lambda: original(optimizer, grads, trainable_variables))
+        grads = list(grads)
+        pairs = list(zip(grads, variables, strict=False))  # what does not fit is for Keras to refuse
+        return observer.update(optimizer, pairs, lambda: original(optimizer, grads, trainable_variables))
 
     return apply
 
@@ -109,6 +127,7 @@ _PATCHES: dict[str, tuple[Wrap, str, Need]] = {
         "it returns the loss and metrics of a step of fit",
         "verdict",
     ),
+    "fit": (around(_fit), "it does not work with several workers", "cause"),
     "apply": (around(_apply), "every update of weights goes through it", "verdict"),
     "apply_gradients": (_UPDATES, "every update of weights goes through it", "verdict"),
     "legacy apply_gradients": (_UPDATES, "legacy optimizers update weights here", "verdict"),
@@ -122,6 +141,12 @@ _PATCHES: dict[str, tuple[Wrap, str, Need]] = {
         "a step ends after callbacks, which may update",
         "cause",
     ),
+    "layer": (
+        layer_made,
+        "the line that made a layer is to blame for what it draws and computes when a model calls it",
+        "cause",
+    ),
+    "compile": (model_compiled, "it decides whether XLA compiles the steps of a model", "cause"),
     "layer call": (_layer_call, "eager loops hand a NumPy batch to their outermost layer", "cause"),
     "variable": (after(_variable_path), "a variable knows its path, such as dense_1/kernel", "cause"),
     "deferred variable": (after(_variable_path), "in a scan a variable gets its tf.Variable later", "cause"),
@@ -153,10 +178,13 @@ POINTS = training_points(
     KERAS,
     {
         "train function": "backend.tensorflow.trainer:TensorFlowTrainer.make_train_function",
+        "fit": "backend.tensorflow.trainer:TensorFlowTrainer.fit",
         "apply": "optimizers.base_optimizer:BaseOptimizer.apply",
         "variable": "backend.common.variables:Variable.__init__",
         "deferred variable": "backend.tensorflow.core:Variable._deferred_initialize",
+        "layer": "ops.operation:Operation.__init__",
         "layer call": "layers.layer:Layer.__call__",
+        "compile": "trainers.trainer:Trainer.compile",
         "metric variable": "metrics.metric:Metric.add_variable",
         "batch end": "callbacks.callback_list:CallbackList.on_train_batch_end",
         "epoch end": "callbacks.callback_list:CallbackList.on_epoch_end",

@@ -16,12 +16,12 @@ import numpy as np
 import tensorflow as tf
 
 from twinrun.errors import UsageError
+from twinrun.frameworks.keras.model_variables import metric_variables, model_variables
 from twinrun.frameworks.keras.random_states import random_states, restore_random_states
 
 _SCHEMA = 1
-_EPOCH_DONE = (
-    "the epoch that was resumed has no more batches"  # in place of True, which others set to end training
-)
+# In place of True, which others set to end training.
+_EPOCH_DONE = "the epoch that was resumed has no more batches"
 
 
 class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState):  # type: ignore[misc]
@@ -126,7 +126,7 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
         if not self._endless:
             self._begin(self.position)
         if resumed and self._metrics is not None:
-            _assign(_metric_variables(self.model), self._metrics)
+            _assign(metric_variables(self.model), self._metrics)
         self._metrics = None
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -160,7 +160,7 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
     def _save(self) -> None:
         """The old file stays until the new one is whole, also on the disk."""
         assert self.file is not None
-        variables, metrics = _model_variables(self.model), _metric_variables(self.model)
+        variables, metrics = model_variables(self.model), metric_variables(self.model)
         arrays = [np.asarray(variable) for variable in (*variables, *metrics)]
         about = {
             "schema": _SCHEMA,
@@ -188,7 +188,7 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
         count = about["variables"]
         if count < len(arrays):
             self._build_metrics()
-        variables = _model_variables(self.model)
+        variables = model_variables(self.model)
         if [tuple(array.shape) for array in arrays[:count]] != [tuple(each.shape) for each in variables]:
             message = f"{file} holds the state of another model"
             raise UsageError(
@@ -201,7 +201,7 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
     def _build_metrics(self) -> None:
         """Metrics make their variables when they see the first batch, which is too late to restore them."""
         spec = self.data.element_spec if self.data is not None else None
-        if spec is not None and not _metric_variables(self.model, built=True):
+        if spec is not None and not metric_variables(self.model, built=True):
             batch = tf.nest.map_structure(
                 lambda one: keras.KerasTensor(tuple(one.shape), one.dtype.name), spec
             )
@@ -226,23 +226,10 @@ def _resumable(data: Any, seed: int, state: ResumeState) -> tuple[Any, Any, int 
     return dataset, made, count if count >= 0 else None
 
 
-def _model_variables(model: Any) -> list[Any]:
-    """Weights, states of seed generators, and what the optimizer has; without metrics."""
-    metrics = {id(variable) for variable in _metric_variables(model)}
-    own = [*model.variables, *(model.optimizer.variables if model.optimizer is not None else ())]
-    return [each for each in {id(one): one for one in own}.values() if id(each) not in metrics]
-
-
 def _seed_states(model: Any) -> list[Any]:
     """Of the seed generators in a model."""
     found = model.variables if model is not None else ()
     return [one for one in found if one.path.rpartition("/")[2] == "seed_generator_state"]
-
-
-def _metric_variables(model: Any, *, built: bool = False) -> list[Any]:
-    """`built`: those that are made with the first batch alone."""
-    metrics = [one for one in model.metrics if not built or one is not getattr(model, "_loss_tracker", None)]
-    return list({id(one): one for metric in metrics for one in metric.variables}.values())
 
 
 def _assign(variables: list[Any], arrays: Sequence[Any]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +13,14 @@ from twinrun.frameworks.protocol import Framework
 from twinrun.frameworks.tensorflow.patches import POINTS
 from twinrun.frameworks.tensorflow.sources import SOURCES
 from twinrun.protocol.facts import DatasetsAudit
+from twinrun.protocol.point import Point
 
 if TYPE_CHECKING:
     from twinrun.twin.recorder import Recorder
     from twinrun.twin.session import Session
 
 _NVIDIA = (Path("/dev/nvidia0"), Path("/proc/driver/nvidia"))
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class TensorFlow(Framework):
@@ -34,6 +38,15 @@ class TensorFlow(Framework):
         "NotFoundError", "AlreadyExistsError", "DataLossError", "FailedPreconditionError", "UnavailableError",
         "ResourceExhaustedError", "InternalError", "UnknownError", "AbortedError",
     )  # fmt: skip
+
+    peer_errors = ("UnavailableError", "AbortedError", "CancelledError")
+
+    def attach(self, recorder: Recorder) -> Sequence[Point]:
+        if recorder.spec.replicas:
+            from twinrun.frameworks.tensorflow.logical_devices import split_cpu
+
+            split_cpu(recorder)
+        return self.points
 
     def probe(self, recorder: Recorder, name: str, tensor: Any) -> bool:
         from twinrun.frameworks.tensorflow.observer import observer_for
@@ -73,7 +86,15 @@ class TensorFlow(Framework):
         return explain(problem)
 
     def launch_environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
-        return shared_gpu(environment.get("CUDA_VISIBLE_DEVICES"))
+        return shared_gpu(environment.get(_VISIBLE))
+
+    def device_environment(self, device: str, environment: Mapping[str, str]) -> Mapping[str, str] | None:
+        return visible_device(device, environment.get(_VISIBLE))
+
+    def worker_environment(self, addresses: Sequence[str], number: int) -> Mapping[str, str]:
+        """The port of a worker is held for it, and must be shared."""
+        cluster = {"cluster": {"worker": list(addresses)}, "task": {"type": "worker", "index": number}}
+        return {"TF_CONFIG": json.dumps(cluster), "TF_GRPC_REUSE_PORT": "1"}
 
     def is_log_noise(self, line: str) -> bool:
         starts = ("I0000", "W0000", "WARNING: All log messages before absl")
@@ -90,3 +111,21 @@ def shared_gpu(visible: str | None, signs: tuple[Path, ...] = _NVIDIA) -> dict[s
     if visible in ("", "-1") or not any(sign.exists() for sign in signs):
         return {}
     return {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+
+
+def visible_device(
+    device: str, visible: str | None, folder: Path = Path("/dev"), signs: tuple[Path, ...] = _NVIDIA
+) -> dict[str, str] | None:
+    """With what TensorFlow sees this device alone. GPUs are counted among those that are visible now."""
+    kind, _, number = device.partition(":")
+    if kind == "cpu":
+        return {_VISIBLE: "-1"}
+    if not any(sign.exists() for sign in signs):
+        return None
+    if visible is None:
+        found = [str(place) for place in range(len(list(folder.glob("nvidia[0-9]*"))) or 1)]
+    else:
+        listed = (each.strip() for each in visible.split(","))
+        found = list(takewhile(lambda each: each not in ("", "-1"), listed))  # as CUDA reads it
+    place = int(number or 0)
+    return {_VISIBLE: found[place]} if place < len(found) else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from twinrun.frameworks.tensorflow.tensors import Named, as_array, folded, leaves
 from twinrun.recording.digest import digest_array
-from twinrun.twin.recorder import Block, scalars
+from twinrun.twin.block import Block, scalars
 
 if TYPE_CHECKING:
     from twinrun.frameworks.tensorflow.observer import Observer

@@ -15,8 +15,8 @@ from tensorflow.python.ops.control_flow_v2_func_graphs import WhileBodyFuncGraph
 from twinrun.frameworks.tensorflow.reporting import add_callback
 from twinrun.frameworks.tensorflow.summarize import named_arguments
 from twinrun.frameworks.tensorflow.tensors import Named, has_bits, leaves
-from twinrun.frameworks.tensorflow.variables import blocks_of, grouped
-from twinrun.twin.recorder import Block
+from twinrun.frameworks.tensorflow.variables import blocks_of, grouped, kinds_of
+from twinrun.twin.block import Block
 
 if TYPE_CHECKING:
     from twinrun.frameworks.tensorflow.observer import Observer
@@ -75,7 +75,8 @@ def insert(observer: Observer, given: Given | None) -> None:
     # In another twin one of these may not have been collected yet, so they are reported too.
     last = {one: one.last for one, handle in variables if handle is None and one.last is not None}
     gone = [
-        Block(kind, names, [last[one] for one in members]) for kind, names, members in grouped(list(last))
+        Block(kind, names, [last[one] for one in members], kinds=kinds_of(members))
+        for kind, names, members in grouped(list(last))
     ]
     present = [one for one, _ in alive]
     batch_names = [name for name, _ in batch]

@@ -107,5 +107,6 @@ def _tf_variable(variable: Any) -> Any:
         if variable is None or isinstance(variable, BaseResourceVariable):
             return variable
         inside = getattr(variable, "__dict__", {})
-        variable = inside.get("_value", inside.get("_variable", inside.get("_primary")))
+        first, *_ = inside.get("_values") or (None,)
+        variable = inside.get("_value", inside.get("_variable", first))
     return None

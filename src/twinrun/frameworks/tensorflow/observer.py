@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import count
 from typing import Any
@@ -15,10 +15,12 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.eager import record as tapes
 
+from twinrun.errors import NoDevice
 from twinrun.frameworks.tensorflow import loops
 from twinrun.frameworks.tensorflow.evaluations import Evaluations
 from twinrun.frameworks.tensorflow.gradients import Gradients
 from twinrun.frameworks.tensorflow.pending import Pending
+from twinrun.frameworks.tensorflow.replicas import Replicas, is_first_here
 from twinrun.frameworks.tensorflow.reporting import Guard, add_callback
 from twinrun.frameworks.tensorflow.sessions import Sessions
 from twinrun.frameworks.tensorflow.summarize import named_arguments, output_blocks
@@ -26,7 +28,8 @@ from twinrun.frameworks.tensorflow.tables import Tables
 from twinrun.frameworks.tensorflow.tensors import Named, block, block_of, has_bits, leaves
 from twinrun.frameworks.tensorflow.updater import Call, Given, Updater
 from twinrun.frameworks.tensorflow.variables import Variables
-from twinrun.twin.recorder import Block, Recorder
+from twinrun.twin.block import Block
+from twinrun.twin.recorder import Recorder
 from twinrun.twin.steps import Steps
 
 
@@ -42,8 +45,11 @@ class Observer:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.guard = Guard(recorder)
-        self.variables = Variables()
+        device = recorder.session.device  # compared with another, which must digest in the same way
+        self.variables = Variables(recorder.note, recorder.doing, on_devices=not device)
+        self._expects_gpu = device.startswith("gpu")
         recorder.omitted, recorder.roles = self.variables.omitted, self.variables.roles
+        recorder.placed = lambda: dict(self.variables.placed)
         self.steps = Steps(recorder, self._add_state, self._add_created)
         self.pending = Pending(recorder)
         self.updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
@@ -51,10 +57,11 @@ class Observer:
         # Batches that `fit` and its like have trained on. None: it was never called.
         self.fit_batches: int | None = None
         self._outermost: Call | None = None
-        self._outer_given: Given | None = None
+        self.outer_given: Given | None = None
         self.here = _Here()
         self._slots = count()  # places in graphs where elements are drawn
         self.gradients: Gradients = Gradients(self)
+        self.replicas: Replicas = Replicas(self)
         self.tables: Tables = Tables(recorder)
         self.evaluations: Evaluations = Evaluations(self)
         recorder.at_finish.append(self._finish)
@@ -91,20 +98,23 @@ class Observer:
             self.steps.about_to_update(record.updaters)
         elif record.sources:
             self.gradients.before_call(record)
+        self.variables.forget_look()
         stack = self.here.calls
         stack.append(record)
         record.depth = 0
-        self._outermost, self._outer_given = record, given
+        self._outermost, self.outer_given = record, given
         try:
             result = original(given[0], *given[1], **given[2])
         finally:
             stack.pop()
-            self._outermost, self._outer_given = None, None
+            self._outermost, self.outer_given = None, None
         with self.guard:
             self._after_outer_call(record, given, result)
         return result
 
     def _after_outer_call(self, record: Call, given: Given, result: Any) -> None:
+        if record.updaters:
+            self.variables.begin_look()
         advanced = [(updater, times) for updater in record.updaters if (times := updater.advance())]
         moved = [] if advanced else self.gradients.moved_by(record)
         if advanced or moved:
@@ -132,17 +142,17 @@ class Observer:
         self, original: Callable[..., Any], optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any
     ) -> Any:
         pairs = list(grads_and_vars)  # most often an iterator, which can be read only once
-        variables = [pair[1] for pair in pairs]
-        return self.update(optimizer, variables, lambda: original(optimizer, pairs, *args, **kwargs))
+        return self.update(optimizer, pairs, lambda: original(optimizer, pairs, *args, **kwargs))
 
-    def update(self, optimizer: Any, variables: Iterable[Any], original: Callable[[], Any]) -> Any:
+    def update(self, optimizer: Any, pairs: Sequence[tuple[Any, Any]], original: Callable[[], Any]) -> Any:
         """Around an optimizer's apply, eager or traced. A traced one only shows which calls will train."""
         updating = self.here.updating
         if optimizer in updating:  # apply_gradients calls apply, a wrapper calls the optimizer inside it
             return original()
         updater = None
         with self.guard:
-            updater = self._before_update(optimizer, variables)
+            updater = self._before_update(optimizer, [variable for _, variable in pairs])
+            self.replicas.updating(pairs)
         if updater is None:
             return original()
         updating.append(optimizer)
@@ -150,6 +160,7 @@ class Observer:
             result = original()
         finally:
             updating.pop()
+            self.replicas.updated()
         with self.guard:
             self._after_update(updater)
         return result
@@ -173,8 +184,10 @@ class Observer:
             if loops.depth() > (stack[-1].depth if stack else 0):
                 loops.insert(self, None)
             return
+        if not is_first_here():  # which takes the step for all of them
+            return
         updater.advance()
-        self.pending.flush(named_arguments(*self._outer_given) if self._outer_given else ())
+        self.pending.flush(named_arguments(*self.outer_given) if self.outer_given else ())
         self.steps.updated(updater)
 
     # data
@@ -185,7 +198,7 @@ class Observer:
         if context.executing_eagerly():
             self.pending.add_element(element, iterator)
         elif not loops.keep_element(element):
-            self._add_callback("batch", next(self._slots), leaves(element))
+            self.add_callback("batch", leaves(element))
 
     def probe(self, name: str, tensor: Any) -> bool:
         """`twinrun.probe` for tensors. False when it holds nothing of TensorFlow's."""
@@ -200,11 +213,12 @@ class Observer:
                 f"probe {name!r} is inside a function that XLA compiles and cannot be seen there"
             )
         else:
-            self._add_callback("probe", 0, leaves(tensor, name))
+            self.add_callback("probe", leaves(tensor, name))
         return True
 
-    def _add_callback(self, phase: str, slot: int, named: Iterable[Named]) -> None:
+    def add_callback(self, phase: str, named: Iterable[Named]) -> None:
         """These tensors of the graph that is being built are pending whenever it runs."""
+        slot = next(self._slots) if phase != "probe" else 0
         seen = [(name, leaf) for name, leaf in named if has_bits(leaf)]
         names = [name for name, _ in seen]
 
@@ -243,7 +257,19 @@ class Observer:
             self.pending.add(block_of("batch", arrays))
 
     def on_variable(self, result: Any, variable: Any, *_: Any, **__: Any) -> None:
+        if self._expects_gpu:
+            self._expects_gpu = False
+            self._must_see_gpu()
         self.variables.track(variable)
+
+    def _must_see_gpu(self) -> None:
+        """Asked when the program makes its first variable: before, that would start what it may still configure."""
+        if not tf.config.list_physical_devices("GPU"):
+            hint = "install the TensorFlow that uses GPUs: pip install 'tensorflow[and-cuda]'"
+            self.recorder.trouble(NoDevice("TensorFlow sees no GPU", hint))
+
+    def on_assign(self, *_: Any, **__: Any) -> None:
+        self.variables.forget_look()
 
     def _add_all(self, blocks: Iterable[Block]) -> None:
         for one in blocks:
@@ -294,6 +320,7 @@ class Observer:
     def _add_state(self) -> None:
         self.evaluations.end_step()
         self._add_all((*self.variables.blocks("weights"), *self.tables.blocks("weights")))
+        self.replicas.look_for_drift(self.recorder.step)
 
     def _add_created(self) -> None:
         if self.variables.created or self.tables.created:
@@ -309,7 +336,7 @@ class Observer:
         self.steps.forget()
         self.pending.forget()
         self.evaluations.forget()
-        self.here, self._outermost, self._outer_given, self._train_calls = _Here(), None, None, 0
+        self.here, self._outermost, self.outer_given, self._train_calls = _Here(), None, None, 0
 
     def _settle(self) -> None:
         with self.guard:

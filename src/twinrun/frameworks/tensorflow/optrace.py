@@ -5,23 +5,27 @@ gradient, which has no line of its own, takes those of its forward op."""
 from __future__ import annotations
 
 import functools
+import os
 import threading
+from collections import Counter
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.autograph.core import ag_ctx
 from tensorflow.python.autograph.impl import api as autograph
 from tensorflow.python.eager import context
 from tensorflow.python.framework import op_callbacks, op_def_registry
 
+from twinrun.frameworks.layers import place
 from twinrun.frameworks.packages import tf_point
 from twinrun.frameworks.stack import frames
 from twinrun.frameworks.tensorflow.tensors import EagerTensor, as_array
-from twinrun.protocol.evidence import Trace, TracedOp
+from twinrun.protocol.evidence import MOST_SAMPLED, Sample, Trace, TracedOp
 from twinrun.recording.digest import digest_array
-from twinrun.twin.callers import caller
+from twinrun.recording.pieces import flat
 from twinrun.twin.recorder import Recorder
 from twinrun.twin.session import Session
 
@@ -39,12 +43,19 @@ class OpTrace:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._sampled = bool(recorder.session.device)  # compared by value with a twin on another
         self._frames = -1
         self._ops: list[TracedOp] = []
         self._previous: list[TracedOp] = []
         self._pipeline: list[TracedOp] = []
         self._digests: dict[int, str] = {}  # by tensor
         self._forward: dict[int, list[TracedOp]] = {}  # by tensor: the forward ops that used or made it
+        self._backward = False  # gradients were computed since the last forward op
+        self._by_kind: dict[str, list[TracedOp]] = {}  # the forward ops of the step
+        self._placed: Counter[str] = Counter()  # ops of gradients that share no tensor with their forward op
+        self._gradients: dict[
+            int, TracedOp
+        ] = {}  # by tensor: what made it, on the way from a gradient to an update
         # Tensors that depend on a variable: gradients flow through these alone.
         self._trained: set[int] = set()
 
@@ -66,11 +77,20 @@ class OpTrace:
         if name in _IGNORED or len(self._ops) >= _MOST_OPS:
             return
         op = self._traced(name, inputs, outputs)
-        op.gradient = _in_gradient()
-        if op.gradient:
-            self._place_gradient(op, inputs)
+        of = _gradient_of()
+        op.gradient = of is not None
+        made_of = next(
+            (self._gradients[number] for number in _ids(inputs) if number in self._gradients), None
+        )
+        if of is not None:
+            self._backward = True
+            self._place_gradient(op, inputs, of)
+        elif op.layer is None and made_of is not None:  # an optimizer's, which belongs to no layer itself
+            op.file, op.line, op.layer = made_of.file, made_of.line, made_of.layer
         else:
             self._add_forward(op, inputs, outputs)
+        if of is not None or made_of is not None:
+            self._gradients.update(dict.fromkeys(_ids(outputs), op))
         self._ops.append(op)
 
     def _begin_step(self) -> None:
@@ -79,35 +99,50 @@ class OpTrace:
         self._previous, self._ops = self._ops, []
         if len(self._digests) > _MOST_KNOWN:
             self._digests, self._forward, self._trained = {}, {}, set()
+        self._gradients = {}
 
     def _traced(self, name: str, inputs: Any, outputs: Any) -> TracedOp:
-        who = caller()
-        return TracedOp(
+        found = place()
+        traced = TracedOp(
             op=name,
             inputs=[self._digest(tensor) for tensor in inputs],
             outputs=[self._digest(tensor) for tensor in outputs],
-            file=who.file if who else None,
-            line=who.line if who else None,
-            layer=_layer(),
+            file=found.file,
+            line=found.line,
+            layer=found.layer,
             stateful=_is_stateful(name),
         )
+        if self._sampled:
+            traced.device = next((_device(each) for each in outputs if isinstance(each, EagerTensor)), "")
+            traced.samples = [_sample(tensor) for tensor in outputs]
+        return traced
 
     def _add_forward(self, op: TracedOp, inputs: Any, outputs: Any) -> None:
         if not self._trained.isdisjoint(_ids(inputs)):
             self._trained.update(_ids(outputs))
             op.trained = True
+        if self._backward and (op.layer is not None or op.trained):  # of the next step
+            self._backward = False
+            self._by_kind.clear()
+            self._placed.clear()
+        self._by_kind.setdefault(op.op, []).append(op)
         for number in _ids((*inputs, *outputs)):
             known = self._forward.setdefault(number, [])
             if len(known) < _MOST_USES:
                 known.append(op)
 
-    def _place_gradient(self, op: TracedOp, inputs: Any) -> None:
-        """An op of a gradient takes the place of its forward op: one that shares a tensor with it, best of all one of
-        like name that depends on a variable. Gradients run backwards: of several, the last is the one."""
+    def _place_gradient(self, op: TracedOp, inputs: Any, of: str) -> None:
+        """An op of a gradient takes the place of its forward op, `of` this kind: one that shares a tensor with it, best of
+        all one that depends on a variable. Gradients run backwards: of several, the last is the one; of those that share
+        none, the second of a kind belongs to the last but one."""
         shared = [forward for number in _ids(inputs) for forward in self._forward.get(number, ())]
-        alike = [forward for forward in shared if op.op.startswith(forward.op)]
+        alike = [forward for forward in shared if forward.op == of or op.op.startswith(forward.op)]
         trained = [forward for forward in alike if forward.trained]
-        for forward in trained[-1:] or alike[-1:] or shared[:1]:
+        found = trained[-1:] or alike[-1:]
+        if not found and self._by_kind.get(of):
+            self._placed[op.op] += 1
+            found = self._by_kind[of][-self._placed[op.op] :][:1]
+        for forward in found or shared[:1]:
             op.file, op.line, op.layer, op.forward = forward.file, forward.line, forward.layer, forward.op
 
     def _digest(self, tensor: Any) -> str | None:
@@ -121,9 +156,25 @@ class OpTrace:
         return Trace([*self._previous, *self._ops], self._pipeline)
 
 
+def _device(tensor: Any) -> str:
+    return str(tensor.device).rpartition("device:")[2]
+
+
+def _sample(tensor: Any) -> Sample | None:
+    """Elements at equal distances."""
+    array = as_array(tensor) if isinstance(tensor, EagerTensor) else None
+    if array is None or array.dtype.kind in "OSU" or not array.size:
+        return None
+    elements = flat(array)
+    some = np.ascontiguousarray(elements[:: -(-elements.size // MOST_SAMPLED)])
+    return Sample(str(array.dtype), some.tobytes())
+
+
 def trace_ops(recorder: Recorder, *, pipeline: bool) -> None:
     """From now on functions run eagerly and every op is traced; with `pipeline`, those of the input pipeline too."""
     ops = OpTrace(recorder)
+    # Run one by one, convolutions would be timed anew, and another algorithm chosen than in the function itself.
+    os.environ["TF_CUDNN_USE_AUTOTUNE"] = "0"
     tf.config.run_functions_eagerly(True)
     op_callbacks.add_op_callback(ops.on_op)
     recorder.trace = ops.trace
@@ -171,19 +222,12 @@ def _ids(tensors: Any) -> list[int]:
     return [tensor._id for tensor in tensors if isinstance(tensor, EagerTensor)]
 
 
-def _in_gradient() -> bool:
-    return any(
-        frame.f_code.co_name in ("gradient", "jacobian") and _BACKPROP in frame.f_code.co_filename
-        for frame in islice(frames(), 60)
-    )
-
-
-def _layer() -> str | None:
-    """The innermost Keras layer whose call is under way."""
-    for frame in frames():
-        if frame.f_code.co_name == "call":
-            owner = frame.f_locals.get("self")
-            name = getattr(owner, "name", None)
-            if isinstance(name, str) and hasattr(owner, "weights"):
-                return name
+def _gradient_of() -> str | None:
+    """The forward op whose gradient is being computed, empty where that is not known; None where no gradient is."""
+    for frame in islice(frames(), 60):
+        if _BACKPROP in frame.f_code.co_filename:
+            if frame.f_code.co_name == "_gradient_function":
+                return str(frame.f_locals.get("op_name", ""))
+            if frame.f_code.co_name in ("gradient", "jacobian"):
+                return ""
     return None

@@ -6,6 +6,16 @@ from twinrun.frameworks.packages import tf_point, tf_points
 from twinrun.frameworks.tensorflow.points import after, around
 from twinrun.protocol.point import Point, Wrap
 
+_ASSIGNMENTS = tuple(
+    f"{kind}.{name}"
+    for kind in ("BaseResourceVariable", "ResourceVariable")
+    for name in (
+        "assign", "assign_add", "assign_sub", "scatter_add", "scatter_sub", "scatter_update", "scatter_max", "scatter_min",
+        "scatter_mul", "scatter_div", "batch_scatter_update", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update",
+        "scatter_nd_max", "scatter_nd_min",
+    )
+)  # fmt: skip
+
 
 def _session_point(path: str, wrap: Wrap, reason: str) -> Point:
     place = f"client.session:BaseSession.{path}"
@@ -20,6 +30,10 @@ POINTS = (
     tf_point(
         "ops.resource_variable_ops:BaseResourceVariable.__init__", after(lambda it: it.on_variable),
         "every variable is made here: weights, optimizer slots, states of generators", "verdict",
+    ),
+    *tf_points(
+        "ops.resource_variable_ops:{}", _ASSIGNMENTS, after(lambda it: it.on_assign),
+        "what is being digested on a GPU is not what a variable holds any more", "verdict", optional=True,
     ),
     tf_point(
         "eager.backprop:GradientTape.gradient", around(lambda it: it.gradients.gradient),
@@ -61,6 +75,23 @@ POINTS = (
         "training.optimizer:Optimizer.apply_gradients", around(lambda it: it.apply_gradients),
         "optimizers of TensorFlow 1, which some custom loops still use, update weights here", "verdict",
         entrance="training.optimizer:Optimizer.__init__",
+    ),
+    # Distribution strategies
+    tf_point(
+        "distribute.values:DistributedVariable.__init__", after(lambda it: it.replicas.on_variable),
+        "the copies of a variable that replicas share must stay equal", "verdict",
+    ),
+    tf_point(
+        "distribute.distribute_lib:StrategyBase.run", around(lambda it: it.replicas.on_run),
+        "what each replica is given is its batch",
+    ),
+    tf_point(
+        "distribute.distribute_lib:StrategyExtendedV2.batch_reduce_to", around(lambda it: it.replicas.on_reduction),
+        "the gradients of replicas are summed up here",
+    ),
+    tf_point(
+        "distribute.collective_all_reduce_strategy:CollectiveAllReduceExtended._replica_ctx_all_reduce",
+        around(lambda it: it.replicas.on_all_reduce), "the gradients of workers are summed up here",
     ),
     # Sessions of TensorFlow 1
     _session_point(

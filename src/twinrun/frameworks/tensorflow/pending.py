@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from twinrun.frameworks.tensorflow.tensors import Named, block, block_of, folded, size_of_block
-from twinrun.twin.recorder import Block, Recorder
+from twinrun.frameworks.tensorflow.tensors import Named, block, block_of, folded
+from twinrun.twin.block import Block
+from twinrun.twin.recorder import Recorder
 
 _KEPT_ELEMENTS = 10_000  # beyond this many, one digest stands for all the rest
 _KEPT_BYTES = 256 << 20  # beyond this, only digests are kept, and no values
@@ -56,10 +57,19 @@ class Pending:
             return
         if not self.blocks:
             self._kept_bytes = 0
-        self._kept_bytes += size_of_block(drawn)
+        self._kept_bytes += drawn.size
         read = drawn.read if self._kept_bytes < _KEPT_BYTES else None
         self.blocks.append(
-            Drawn(drawn.phase, drawn.names, drawn.digests, read, drawn.values, weakref.ref(iterator))
+            Drawn(
+                drawn.phase,
+                drawn.names,
+                drawn.digests,
+                read,
+                drawn.values,
+                drawn.kinds,
+                drawn.size,
+                weakref.ref(iterator),
+            )
         )
 
     def take_probes(self) -> list[Block]:
@@ -102,7 +112,7 @@ class Pending:
         """What is pending belongs to the update that was just made. Where the training call was given tensors, or drew
         some itself, those are its batch, and what was iterated elsewhere (validation, a look at the data) is not."""
         given = block_of("batch", inputs)
-        elsewhere = given is not None or bool(self._in_graph)
+        elsewhere = given is not None or any(one.phase == "batch" for _, one in self._in_graph)
         for one in (*chain.from_iterable(self.rounds), *self.blocks):
             over = isinstance(one, Drawn) and one.is_over
             if one.phase != "batch" or not (elsewhere or over):

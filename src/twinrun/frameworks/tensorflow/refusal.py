@@ -6,18 +6,23 @@ from __future__ import annotations
 import gc
 import re
 import sys
+from itertools import takewhile
 from traceback import extract_tb
 from typing import Any
 
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
-from twinrun.twin.callers import user_line
+from twinrun.frameworks.layers import where_made
+from twinrun.knowledge.refused_ops import INSTEAD
+from twinrun.twin.callers import is_users, user_line
+from twinrun.twin.session import current
 
 _MENTIONS_IT = re.compile(r"determinis[mt]", re.IGNORECASE)
 _NEEDS_A_SEED = re.compile(r"random ops (must have|require) a seed", re.IGNORECASE)
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 _EAGER_OP = re.compile(r"\[Op:(?!__)(\w+)\]")
 _GRADIENT = "gradient_tape/"
+_MODELS = ("functional.py", "sequential.py")  # models that call their layers by themselves
 Place = tuple[str | None, str | None, str | None, int | None]  # op, layer, file, line
 
 
@@ -38,7 +43,9 @@ def explain(problem: BaseException) -> Finding | None:
         code = "TW406"
         what = (op or "an op") + (f" in layer {layer}" if layer else "")
         text = f"{what} has no deterministic implementation here, and op determinism refuses to run it"
-        fix = "replace the op, or go on without op determinism: --pin=allow=TW406"
+        ours = current().pins.request is not None
+        otherwise = "go on without op determinism: --pin=allow=TW406" if ours else "leave op determinism off"
+        fix = f"{INSTEAD.get(op or '', 'replace the op')}; or {otherwise}"
     return finding(code, text, file=file, line=line, confirmed=True, evidence=evidence, fix=fix)
 
 
@@ -73,9 +80,18 @@ def _node_place(name: str) -> Place | None:
     for graph in [thing for thing in gc.get_objects() if isinstance(thing, FuncGraph)]:
         operation = _operation(graph, name)
         if operation is not None:
-            made = _forward(graph, name) or operation
-            return operation.type, _layer_of(made.name), *user_line(made.traceback)
+            written = _forward(graph, name) or operation
+            layer = _layer_of(written.name)
+            made = where_made(layer) if _is_called_by_model(written.traceback) else None
+            line = (made.file, made.line) if made is not None else user_line(written.traceback)
+            return operation.type, getattr(layer, "name", None), *line
     return None
+
+
+def _is_called_by_model(trace: Any) -> bool:
+    """Whether a model called the layer by itself, and no line of the user's that is nearer."""
+    nearer = takewhile(lambda frame: not is_users(frame.filename), reversed(list(trace)))
+    return any(frame.name == "call" and frame.filename.endswith(_MODELS) for frame in nearer)
 
 
 def _operation(graph: Any, name: str) -> Any:
@@ -87,19 +103,36 @@ def _operation(graph: Any, name: str) -> Any:
 
 def _forward(graph: Any, name: str) -> Any:
     """The op that a node is the gradient of, which is what the user wrote; None where it is no gradient."""
-    scope = name.removeprefix(_GRADIENT) if name.startswith(_GRADIENT) else ""
+    if not name.startswith(_GRADIENT):
+        return None
+    gradient = graph.get_operation_by_name(name)
+    forward = [each for each in graph.get_operations() if not each.name.startswith(_GRADIENT)]
+    scope = name.removeprefix(_GRADIENT)
     while scope := scope.rpartition("/")[0]:
         if (found := _operation(graph, scope)) is not None:
             return found
-    return None
+        inside = [each for each in forward if each.name.startswith(f"{scope}/")]
+        if inside:
+            return _differentiated(gradient, inside) or inside[-1]
+    return _differentiated(gradient, forward)
 
 
-def _layer_of(node: str) -> str | None:
-    """The innermost scope of the node that is the name of a living Keras layer. Scopes may have a number appended."""
+def _differentiated(gradient: Any, candidates: list[Any]) -> Any:
+    """Of these the one whose kind the gradient is of; of several the one that was given most of what it is given."""
+    given = {tensor.name for tensor in gradient.inputs}
+    alike = [each for each in candidates if gradient.type.startswith(each.type)]
+    return max(
+        alike, key=lambda each: len(given.intersection(tensor.name for tensor in each.inputs)), default=None
+    )
+
+
+def _layer_of(node: str) -> Any:
+    """The living Keras layer that has the name of the innermost scope of the node that is one's. Scopes may have a
+    number appended."""
     kinds = tuple(sys.modules[name].layers.Layer for name in ("keras", "tf_keras") if name in sys.modules)
-    alive = {getattr(thing, "name", None) for thing in gc.get_objects() if isinstance(thing, kinds)}
+    alive = {getattr(thing, "name", None): thing for thing in gc.get_objects() if isinstance(thing, kinds)}
     for scope in reversed(node.removeprefix(_GRADIENT).split("/")[:-1]):
         for candidate in (scope, re.sub(r"_\d+$", "", scope)):
             if candidate in alive:
-                return candidate
+                return alive[candidate]
     return None

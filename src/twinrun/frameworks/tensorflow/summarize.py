@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twinrun.frameworks.tensorflow.tensors import Named, block_of, leaves, rank_of
-from twinrun.twin.recorder import Block
+from twinrun.twin.block import Block
 
 _LARGEST_OUTPUT = 64 << 20
 

@@ -17,8 +17,9 @@ from twinrun.frameworks.tensorflow import loops
 from twinrun.frameworks.tensorflow.tensors import EagerTensor
 from twinrun.frameworks.tensorflow.variables import assigned_name
 from twinrun.recording.digest import digest_array
+from twinrun.twin.block import Block
 from twinrun.twin.callers import user_site
-from twinrun.twin.recorder import Block, Recorder
+from twinrun.twin.recorder import Recorder
 
 _KEPT_BYTES = 64 << 20  # of one table; of a larger one there are only digests
 _MOST = 64  # tables that are reported: those that changed last

@@ -10,8 +10,10 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
+from twinrun.frameworks.tensorflow import device_digest
 from twinrun.recording.digest import digest_array
-from twinrun.twin.recorder import Block, scalars
+from twinrun.recording.frame import DEVICE, HOST, joined_kinds
+from twinrun.twin.block import Block, scalars
 
 # Taken by its name: making a tensor to get its type would start the runtime before the program configures it.
 EagerTensor = ops.EagerTensor
@@ -38,6 +40,10 @@ def leaves(structure: Any, name: str = "") -> Iterator[Named]:
         batch = not name and isinstance(structure, tuple) and 1 <= len(structure) <= len(_POSITIONS)
         for index, member in enumerate(structure):
             yield from leaves(member, _POSITIONS[index] if batch else _join(name, str(index)))
+    elif form == "replicas":
+        for replica, value in enumerate(structure.values):
+            for own, leaf in leaves(value, name):
+                yield (f"{own}/replica_{replica}" if replica else own), leaf
     elif form == "ragged":
         yield _join(name or "x", "values"), structure.flat_values
         for depth, splits in enumerate(structure.nested_row_splits):
@@ -68,6 +74,7 @@ _FORMS: dict[str, Any] = {
     "sparse": tf.SparseTensor,
     "slices": tf.IndexedSlices,
     "tensor": (tf.Tensor, np.ndarray, np.generic),
+    "replicas": tf.distribute.DistributedValues,
 }
 
 
@@ -103,21 +110,31 @@ def block(phase: str, structure: Any, name: str = "") -> Block | None:
 
 def block_of(phase: str, named: Iterable[Named]) -> Block | None:
     """A block of those tensors that have bits. Keeps references, so that it can be dumped later."""
-    names, digests, arrays = [], [], []
-    for name, leaf in named:
-        array = as_array(leaf)
-        if array is not None:
-            names.append(name)
-            digests.append(digest_array(array))
-            arrays.append(array)
-    if not names:
+    found = [(name, seen) for name, leaf in named if (seen := _seen(leaf)) is not None]
+    if not found:
         return None
-    return Block(phase, tuple(names), digests, arrays.__getitem__, scalars(arrays))
+    kept = [value for _, (_, _, value) in found]
+    return Block(
+        phase,
+        tuple(name for name, _ in found),
+        [digest for _, (digest, _, _) in found],
+        lambda number: as_array(kept[number]),
+        scalars(kept),
+        joined_kinds(kind for _, (_, kind, _) in found),
+        sum(map(_bytes, kept)),
+    )
 
 
-def size_of_block(one: Block) -> int:
-    """Bytes of memory that a block keeps alive."""
-    return sum(one.read(number).nbytes for number in range(len(one.names))) if one.read is not None else 0
+def _seen(tensor: Any) -> tuple[int, str, Any] | None:
+    """Its digest, the kind of the digest, and what its value can be read from later. None for what has no bits."""
+    if isinstance(tensor, EagerTensor) and (digest := device_digest.digest_large(tensor)) is not None:
+        return digest, DEVICE, tensor
+    array = as_array(tensor)
+    return None if array is None else (digest_array(array), HOST, array)
+
+
+def _bytes(value: Any) -> int:
+    return int(value._num_elements() * value.dtype.size if isinstance(value, EagerTensor) else value.nbytes)
 
 
 def folded(rest: Block, more: Block) -> Block:

@@ -6,9 +6,13 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
+import tensorflow as tf
+
 from twinrun.frameworks.tensorflow.reading import Together, read
 
 Given = tuple[Any, Any, Any]  # a tf.function, and the positional and named arguments of a call of it
+# Where tf_keras, which does not count it among an optimizer's variables, has the learning rate, and that of a schedule.
+_RATES = ("_learning_rate", "_current_learning_rate")
 
 
 class Updater:
@@ -23,9 +27,12 @@ class Updater:
 
     def variables(self) -> list[Any]:
         """The tf.Variables that it has by now."""
-        own = getattr(self._optimizer(), "variables", ())
+        optimizer = self._optimizer()
+        own = getattr(optimizer, "variables", ())
         # Not what Keras shows of one, which may be cast.
-        return [getattr(one, "_value", one) for one in (own() if callable(own) else own)]
+        found = [getattr(one, "_value", one) for one in (own() if callable(own) else own)]
+        rates = (getattr(optimizer, name, None) for name in _RATES)
+        return [*found, *(rate for rate in rates if isinstance(rate, tf.Variable))]
 
     def iterations(self) -> Any:
         """The tf.Variable that counts its updates."""

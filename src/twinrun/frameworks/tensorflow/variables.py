@@ -3,120 +3,35 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import linecache
 import threading
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
-from twinrun.frameworks.tensorflow.reading import Packed, Together, read_handle, shape_of, size_of
+from twinrun.frameworks.tensorflow import device_digest
+from twinrun.frameworks.tensorflow.reading import read_handle, shape_of, size_of
 from twinrun.frameworks.tensorflow.tensors import EagerTensor
-from twinrun.recording.digest import Digester, digest_array, digest_rows
+from twinrun.frameworks.tensorflow.variable_plan import NotOnDevice, Plan, Tracked
+from twinrun.recording.frame import DEVICE, HOST, joined_kinds
+from twinrun.twin.block import Block
 from twinrun.twin.callers import user_site
-from twinrun.twin.recorder import Block
 
 _KEPT_BYTES = 256 << 20
 # A variable is reported at every look while fewer than so many were created after it, or while it changed within so
 # many looks. Neither depends on whether it is still alive.
 _RECENT, _LOOKS = 64, 64
-# So many variables of so few bytes are read together, once they have been the same for some looks.
-_MANY, _SMALL, _SETTLED = 256, 4096, 4
+_SETTLED = 4  # looks at the same variables, after which a Plan is settled
 _MOST_OF_METRICS, _LARGEST_OF_METRICS = 256, 1 << 20
 
 
-@dataclass(eq=False)
-class Tracked:
-    """One variable. Through its `handle` its value can be read even when the Python object is gone. None once the last
-    value of a dead one was seen."""
-
-    ref: Callable[[], Any]
-    handle: Any
-    kind: int  # its type's number in TensorFlow
-    is_integer: bool
-    size: int  # in bytes, 0 where it is not known
-    shape: tuple[int, ...] | None  # None where it is not known, or where the elements are no numbers
-    number: int  # in the order of creation
-    own_name: str
-    site: tuple[str, int] | None
-    path: str | None = None  # its name in Keras
-    name: str = ""
-    phase: str = "weights"
-    digest: int = 0  # as it was when last looked at
-    last: int | None = None  # as it was when it died
-    changed: int = 0  # the look that saw it change
-    reported: bool = True
-    kept: bool = False  # see Variables.release_kept
-    role: str = ""  # see Facts
-
-    def look(self) -> int | None:
-        """Its digest as it is now; None where it has no value yet."""
-        handle = self.handle
-        if handle is None:
-            return self.last
-        found = read_handle(handle, self.kind, self.size)
-        return None if found is None else digest_array(found)
-
-    def value(self) -> np.ndarray | None:
-        """The variable's own memory."""
-        handle = self.handle
-        return None if handle is None else read_handle(handle, self.kind, self.size)
-
-
-Group = tuple[str, tuple[str, ...], list[Tracked]]  # kind, names, members
-
-
-class Plan:
-    """How to read all variables at every look: worked out once, and again when variables come or go. `packed` where they
-    have not done so for some time: it takes longer to make, and is faster where there are very many."""
-
-    def __init__(self, tracked: list[Tracked], *, packed: bool = False) -> None:
-        alive = [one for one in tracked if one.handle is not None]
-        dead = [one for one in tracked if one.handle is None]
-        self.packed, self.looks = packed, 0
-        small = [one for one in alive if one.shape is not None and 0 < one.size <= _SMALL] if packed else []
-        self._packed = _pack(small)
-        self._small = [small[number] for number in self._packed.order] if self._packed is not None else []
-        apart = set(self._small)
-        self._others = [one for one in alive if one not in apart]
-        self._dead = [one.last for one in dead]
-        self.tracked = [*self._small, *self._others, *dead]
-        self._together: Together | None = None
-        if self._others and all(one.size for one in self._others):
-            self._together = Together(
-                [one.handle for one in self._others], [one.kind for one in self._others]
-            )
-        self._digester = Digester([one.size for one in self._others])
-
-    def digests(self) -> list[int | None]:
-        """Of `tracked`, as they are now."""
-        self.looks += 1
-        groups = self._packed.read() if self._packed is not None else None
-        arrays = self._together.read() if self._together is not None else None
-        found: list[int | None] = []
-        if groups is None:
-            found += [one.look() for one in self._small]
-        else:
-            for group in groups:
-                found += digest_rows(group)
-        found += [one.look() for one in self._others] if arrays is None else self._digester.digest(arrays)
-        return found + self._dead
-
-
-def _pack(small: list[Tracked]) -> Packed | None:
-    """None where there are too few to gain anything, or where it is not possible."""
-    shapes = [one.shape for one in small if one.shape is not None]
-    if len(small) < _MANY:
-        return None
-    try:
-        packed = Packed([one.handle for one in small], [one.kind for one in small], shapes)
-    except Exception:
-        return None
-    return None if packed.read() is None else packed
+Group = tuple[str, tuple[str, ...], list[Tracked]]  # phase, names, members
 
 
 class Variables:
@@ -128,7 +43,12 @@ class Variables:
     last value stands for it, as if it had not been collected yet. How long a variable is reported is counted in
     creations and looks, never by the collector."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, note: Callable[[str], None], doing: Callable[[str], None], *, on_devices: bool
+    ) -> None:
+        """`note` is told what to report in the end, `doing` what takes a while. `on_devices`: digest what lies on them
+        there."""
+        self._note, self._doing = note, doing
         self.ignore = False  # while Keras makes the variables of a metric
         self._lock = threading.RLock()
         self._count = 0
@@ -144,6 +64,8 @@ class Variables:
         # Python's collector puts them here, in any thread and between any two lines: no code of ours may run then.
         self._died: deque[Any] = deque()
         self._plan: Plan | None = None
+        self._devices = on_devices
+        self.placed: Counter[str] = Counter()  # how many were made on each device
         self._groups: list[Group] | None = None
         self._settled = _SETTLED
         self._trains = False
@@ -175,6 +97,7 @@ class Variables:
                 own_name, user_site(),
             )  # fmt: skip
             self._count += 1
+            self.placed[handle.device.rpartition("device:")[2]] += 1
             self.created = True
             self._unnamed.append(one)
             self._unseen.append(one)
@@ -202,6 +125,13 @@ class Variables:
             one = self._by_variable.get(id(variable))
             if one is not None and one.ref() is variable:
                 one.path = path
+
+    def known(self, variables: Sequence[Any]) -> list[Tracked]:
+        """What is known of these, which were just made; empty where one of them is not tracked."""
+        with self._lock:
+            found = [self._by_variable.get(id(variable)) for variable in variables]
+            tracked = [one for one in found if one is not None]
+            return tracked if len(tracked) == len(found) else []
 
     def release_kept(self) -> None:
         """The program trains, and its variables are seen at its steps. Until then the first ones are kept: a program
@@ -238,15 +168,19 @@ class Variables:
             return [one for one in (*self._seen, *self._unseen) if one.reported]
 
     def assign_roles(self, of_optimizer: Sequence[Any], iteration: Any) -> None:
-        """These variables are an optimizer's, and one of them counts its steps."""
+        """These variables are an optimizer's, and one of them counts its steps. Of one that replicas share, its copies are
+        tracked."""
+        roles: dict[int, str] = {}
+        for variable in of_optimizer:
+            is_rate = "learning_rate" in str(variable.name).rpartition("/")[2]
+            role = "iteration" if variable is iteration else "learning-rate" if is_rate else "optimizer"
+            shared = isinstance(variable, tf.distribute.DistributedValues)
+            roles |= dict.fromkeys(map(id, variable._values if shared else (variable,)), role)
         with self._lock:
-            theirs = {id(variable) for variable in of_optimizer}
             for one in self._by_ref.values():
                 variable = one.ref()
-                if variable is not None and id(variable) in theirs:
-                    is_rate = "learning_rate" in (one.path or one.own_name).rpartition("/")[2]
-                    counts = variable is iteration
-                    one.role = "iteration" if counts else "learning-rate" if is_rate else "optimizer"
+                if variable is not None and id(variable) in roles:
+                    one.role = roles[id(variable)]
                     self._roles.append(one)
 
     def roles(self) -> dict[str, str]:
@@ -273,6 +207,9 @@ class Variables:
         waiting, self._unseen = self._unseen, []
         admitted = []
         for one in waiting:
+            one.on_device = one.on_device or self._is_digested_on_device(one)
+        self._announce(waiting)
+        for one in waiting:
             digest = one.look()
             if digest is not None:
                 one.digest, one.changed = digest, self._looks
@@ -283,6 +220,27 @@ class Variables:
             self._seen += admitted
             self._plan = self._groups = None
         return admitted
+
+    def _announce(self, tracked: Sequence[Tracked]) -> None:
+        """XLA compiles the digest of those on a GPU when they are first looked at, and once more for all of them."""
+        if count := sum(one.on_device for one in tracked):
+            self._doing(f"compiling the digest of {count} variable{'s' if count > 1 else ''} on the GPU")
+
+    def _is_digested_on_device(self, one: Tracked) -> bool:
+        if not self._devices or one.handle is None or not device_digest.is_gpu(one.handle.device):
+            return False
+        if (trouble := device_digest.trouble_on(one.handle.device)) is not None:
+            self.digest_on_host(trouble)
+        return self._devices and device_digest.can_digest(tf.as_dtype(one.kind), one.shape)
+
+    def digest_on_host(self, trouble: str) -> None:
+        """From now on, for all of them: two twins do the same at the same step."""
+        self._note(
+            f"variables on the GPU are copied to the host at every step, as it cannot digest them: {trouble}"
+        )
+        self._devices, self._plan = False, None
+        for one in (*self._seen, *self._unseen):
+            one.on_device = False
 
     def blocks(self, phase: str, only_new: bool = False) -> list[Block]:
         """The variables as they are now. In phase `weights`, states of random streams go under `seed`."""
@@ -297,16 +255,36 @@ class Variables:
                 _block("seed" if kind == "seed" else phase, names, members) for kind, names, members in groups
             ]
 
+    def begin_look(self) -> None:
+        """A step is on its way: what lies on GPUs is digested as soon as they have computed it, while the host goes on."""
+        if self._plan is not None:
+            with contextlib.suppress(NotOnDevice):  # as the look itself will find
+                self._plan.begin()
+
+    def forget_look(self) -> None:
+        """A variable may have changed since."""
+        if self._plan is not None:
+            self._plan.forget()
+
+    def _digests(self) -> list[tuple[Tracked, int | None]]:
+        """Of all that are seen, as they are now."""
+        try:
+            if self._plan is None:
+                self._plan = Plan(self._seen)
+            elif self._plan.looks == self._settled and not self._plan.settled:
+                self._announce(self._seen)
+                self._plan = Plan(self._seen, settled=True)
+                self._settled *= 2  # where they come and go, it is made ever more rarely
+            return list(zip(self._plan.tracked, self._plan.digests(), strict=True))
+        except NotOnDevice as problem:
+            self.digest_on_host(str(problem))
+            return self._digests()
+
     def _look(self) -> list[Group]:
         self._looks += 1
-        if self._plan is None:
-            self._plan = Plan(self._seen)
-        elif self._plan.looks == self._settled and not self._plan.packed:
-            self._plan = Plan(self._seen, packed=True)
-            self._settled *= 2  # where they come and go, it is made ever more rarely
         looks, recent, lately = self._looks, self._count - _RECENT, self._looks - _LOOKS
         regroup = False
-        for one, digest in zip(self._plan.tracked, self._plan.digests(), strict=True):
+        for one, digest in self._digests():
             reported = True
             if digest != one.digest and digest is not None:
                 one.digest = digest
@@ -343,7 +321,13 @@ def blocks_of(phase: str, members: Sequence[Any], arrays: Sequence[Any]) -> list
 
 
 def _block(phase: str, names: tuple[str, ...], members: list[Tracked]) -> Block:
-    return Block(phase, names, [one.digest for one in members], lambda number: members[number].value())
+    digests = [one.digest for one in members]
+    return Block(phase, names, digests, lambda number: members[number].value(), kinds=kinds_of(members))
+
+
+def kinds_of(members: list[Tracked]) -> str:
+    """Of their digests, as in a Layout."""
+    return joined_kinds(DEVICE if one.on_device else HOST for one in members)
 
 
 def _is_seed_state(name: str) -> bool:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import gc
 import sys
-import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from twinrun.frameworks.layers import where_made
 from twinrun.frameworks.lazy import Lazy
 from twinrun.frameworks.packages import KERAS, TF_KERAS
 from twinrun.frameworks.stack import frames
@@ -46,24 +46,11 @@ def _state_draw(session: Any, original: Any) -> Any:
     return next
 
 
-_made: weakref.WeakKeyDictionary[Any, Caller] = weakref.WeakKeyDictionary()
-
-
-def _layer_made(session: Any, original: Any) -> Any:
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        who = caller()
-        if who is not None:
-            _made[self] = who
-        original(self, *args, **kwargs)
-
-    return __init__
-
-
 def _where_made(who: Caller) -> Caller:
     """The line that made the tf_keras layer for which this is drawn. A layer draws its weights when it is first called,
     which may be far away; what the user would seed, and looks for, is the line that made it."""
     for frame in takewhile(lambda frame: not is_users(frame.f_code.co_filename), frames()):
-        made = _made.get(frame.f_locals.get("self")) if frame.f_code.co_name == "build" else None
+        made = where_made(frame.f_locals.get("self")) if frame.f_code.co_name == "build" else None
         if made is not None:
             return replace(who, file=made.file, line=made.line, function=made.function)
     return who
@@ -266,11 +253,6 @@ class KerasSeeds(StreamSource):
             "random.seed_generator:SeedGenerator.next",
             _state_draw,
             "random layers draw from the state of a seed generator: in a parallel map they race for it",
-        ),
-        TF_KERAS.point(
-            "engine.base_layer:Layer.__init__",
-            _layer_made,
-            "the line that made a layer is to blame for weights drawn when it is first called",
         ),
     )
 

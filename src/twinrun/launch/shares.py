@@ -1,0 +1,155 @@
+"""Whether the workers of a cluster share the data: every element is read once, by one of them. What the whole is, a cluster
+of one worker shows."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from twinrun.findings.catalogue import finding
+from twinrun.findings.finding import Finding
+from twinrun.launch.children import children_of, ends_of, lost_peer
+from twinrun.launch.round import Round
+from twinrun.protocol import Event, Facts, relative
+from twinrun.protocol.facts import WorkerEnd
+from twinrun.protocol.messages import End
+from twinrun.protocol.registry import source
+from twinrun.result import REPEATS, CheckResult
+
+_PATIENCE = 60.0  # seconds, beside three times what the round before took
+CODE = "TW602"
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How the workers' elements cover those that one worker alone reads."""
+
+    workers: tuple[int, ...]  # elements of each
+    whole: int
+    missing: int
+    repeated: int
+    foreign: int
+
+    @staticmethod
+    def of(workers: Sequence[Counter[int]], whole: Counter[int]) -> Coverage:
+        seen: Counter[int] = sum(workers, Counter())
+        return Coverage(
+            tuple(share.total() for share in workers),
+            whole.total(),
+            missing=(whole - seen).total(),
+            repeated=sum(max(0, seen[one] - whole[one]) for one in whole),
+            foreign=sum(count for one, count in seen.items() if one not in whole),
+        )
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with it, in words. Nothing where the elements are not the same ones, as with data that is drawn
+        anew in each run, or with one worker that does not read all of them."""
+        if self.foreign:
+            return ""
+        parts = [f"{self.repeated} are read more than once"] if self.repeated else []
+        parts += [f"{self.missing} are never read"] if self.missing else []
+        return f"of {self.whole} elements " + " and ".join(parts) if parts else ""
+
+
+def judge_shares(last: Round, result: CheckResult) -> CheckResult:
+    """The result, with what is wrong with the way in which the workers share the data."""
+    if last.options.workers < 2 or last.options.experiment:
+        return result
+    # One after the other, the first twin is known though none came after it.
+    if len(last.facts) < (1 if last.options.sequential else len(last.names)):
+        return result
+    twin = last.recording(last.names[0])
+    found = _uneven(twin, last.facts[0])
+    if found is None and result.verdict == REPEATS and not last.options.steps:  # of all that they read
+        found = _not_covered(last, twin)
+    return result if found is None else result.replace(findings=(*result.findings, found))
+
+
+def _not_covered(last: Round, twin: Path) -> Finding | None:
+    workers = _shares(twin)
+    if len(workers) < last.options.workers:
+        return None
+    last.screen.say("another round: one worker")
+    timeout = 3 * last.seconds + _PATIENCE
+    alone = last.again("one-worker", workers=1, runs=1, experiment=True, sequential=False, timeout=timeout)
+    alone.run()
+    whole = _shares(alone.recording(alone.names[0]))
+    fault = Coverage.of(workers, whole[0]).fault if whole else ""
+    if not fault:
+        return None
+    coverage = Coverage.of(workers, whole[0])
+    sizes = ", ".join(map(str, coverage.workers))
+    how = f"one worker alone reads {coverage.whole} elements (--workers 1), these read {sizes}"
+    return _finding(
+        last.facts[0], f"{len(workers)} workers do not share the data: {fault}", how, confirmed=True
+    )
+
+
+def _uneven(twin: Path, facts: Facts) -> Finding | None:
+    """A worker that comes to its end before others that train with it. Those wait for it, and fail or are ended."""
+    found = ends_of(twin)
+    ends = {about.worker: end for about, _, end in found if end is not None and about.worker is not None}
+    early = [
+        number for number, end in ends.items() if end.status == "ended" and _trains_with_others(end.facts)
+    ]
+    steps = {
+        child.about.worker: child.content.steps
+        for child in children_of(twin)
+        if child.about.worker is not None and child.content is not None
+    }
+    taken = "steps of each worker: " + ", ".join(map(str, steps.values()))
+    short = [number for number in early if steps.get(number, 0) < max(steps.values(), default=0)]
+    if short:
+        most = max(steps, key=lambda number: steps[number])
+        counts = f"worker {short[0]} takes {steps[short[0]]} steps, worker {most} {steps[most]}"
+        return _finding(facts, f"the workers' shares are uneven: {counts}", taken, confirmed=True)
+    failed = facts.worker_end
+    if failed is None or not early or not _waited(failed, ends.get(failed.number)):
+        return None
+    message = (
+        f"worker {early[0]} ended, and worker {failed.number} had more to train: their shares may be uneven"
+    )
+    return _finding(facts, message, taken, confirmed=False)
+
+
+def _waited(failed: WorkerEnd, end: End | None) -> bool:
+    """Whether a worker failed for want of another."""
+    if failed.code is None:
+        return True
+    failure = end.facts.failure if end is not None else None
+    return failure is not None and lost_peer(failure)
+
+
+def _trains_with_others(facts: Facts) -> bool:
+    return facts.replicated is not None and bool(facts.replicated.cluster)
+
+
+def _shares(twin: Path) -> list[Counter[int]]:
+    """The elements of each worker's first pass over the data."""
+    found = []
+    for about, _, end in ends_of(twin):
+        if about.worker is not None and end is not None and end.facts.share is not None:
+            data = end.facts.share.elements
+            found.append(Counter(struct.unpack(f"<{len(data) // 8}Q", data)))
+    return found
+
+
+def _finding(facts: Facts, message: str, how: str, *, confirmed: bool) -> Finding:
+    """At the line that shares the data, as far as one does: first of all one that does nothing else."""
+    lines = sorted(
+        _sharing(facts.events), key=lambda event: (source(event.source).codes.index(CODE), event.order)
+    )
+    notes = [f"note: {event.call} at {event.place}" for event in lines]
+    place = lines[0] if lines else None
+    return finding(
+        CODE, message, file=relative(place.file) if place else None, line=place.line if place else None,
+        confirmed=confirmed, evidence=[*notes, f"confirmed by: {how}" if confirmed else how],
+    )  # fmt: skip
+
+
+def _sharing(events: Sequence[Event]) -> list[Event]:
+    return [event for event in events if CODE in source(event.source).codes]

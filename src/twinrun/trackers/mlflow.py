@@ -1,0 +1,84 @@
+"""Runs in MLflow. Which server and which experiment is up to MLflow and its MLFLOW_* variables."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import mlflow
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Run, RunTag
+
+_NOT_IN_NAMES = re.compile(r"[^\w\-./ :]")  # of metrics
+# Left to itself, MLflow asks a server that does not answer for several minutes.
+_PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
+
+
+class MLflowRun:
+    def __init__(self, run: Run) -> None:
+        self._client = MlflowClient()
+        self._run = run.info
+        self._names: dict[str, str] = {}  # of metrics, by those that MLflow takes
+
+    def labels(self, values: Mapping[str, str], step: int = 0) -> None:
+        tags = [RunTag(name, value) for name, value in values.items()]
+        self._client.log_batch(self._run.run_id, tags=tags)
+
+    def numbers(self, values: Mapping[str, float], step: int) -> None:
+        now = int(time.time() * 1000)
+        metrics = [Metric(self._allowed(name), value, now, step) for name, value in values.items()]
+        self._client.log_batch(self._run.run_id, metrics=metrics)
+
+    def text(self, name: str, markdown: str) -> None:
+        self.file(f"{name}.md", markdown)
+
+    def file(self, name: str, content: str) -> None:
+        self._client.log_text(self._run.run_id, content, name)
+
+    def end(self, *, complete: bool) -> str:
+        self._client.set_terminated(self._run.run_id, "FINISHED" if complete else "FAILED")
+        return f"mlflow:{self._run.run_id} at {mlflow.get_tracking_uri()}"
+
+    def _allowed(self, name: str) -> str:
+        """A name that MLflow takes. Two names never become one."""
+        wanted = allowed = _NOT_IN_NAMES.sub("_", name)
+        number = 1
+        while self._names.setdefault(allowed, name) != name:
+            number += 1
+            allowed = f"{wanted}_{number}"
+        return allowed
+
+
+def new_run(title: str, folder: str | None = None) -> MLflowRun:
+    """Below the run that MLFLOW_RUN_ID names, where it names one."""
+    _wait_no_longer()
+    parent = os.environ.pop("MLFLOW_RUN_ID", None)
+    tags = {"mlflow.parentRunId": parent} if parent else None
+    return MLflowRun(mlflow.start_run(run_name=title, tags=tags))
+
+
+def current_run(folder: str | None = None) -> MLflowRun:
+    return MLflowRun(mlflow.active_run() or mlflow.start_run())
+
+
+def fetch(run_id: str, files: str, folder: Path) -> Path | None:
+    """Copies these files of a run, a folder of its artifacts, into `folder`, and returns where they are. None: it has none."""
+    _wait_no_longer()
+    client = MlflowClient()
+    client.get_run(run_id)  # raises for one that there is not
+    if not client.list_artifacts(run_id, files):
+        return None
+    return Path(client.download_artifacts(run_id, files, str(folder)))
+
+
+def hint() -> str:
+    return f"is there a server at {mlflow.get_tracking_uri()}? MLFLOW_TRACKING_URI is its address"
+
+
+def _wait_no_longer() -> None:
+    """For a process of our own, where the user has not asked for something else."""
+    for name, value in _PATIENCE.items():
+        os.environ.setdefault(name, value)

@@ -1,0 +1,217 @@
+"""Starts the workers of a cluster on this machine, in front of the program that each of them runs. This process is the
+twin, and the workers are its children. When one of them fails, or stands still after another has ended, all are ended.
+Runs as a script."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+
+from twinrun.protocol import child as files
+from twinrun.protocol.facts import WorkerEnd
+from twinrun.protocol.registry import frameworks
+from twinrun.recording.output import ERRORS
+from twinrun.recording.printed import OUTPUT
+from twinrun.twin.callers import unseen
+from twinrun.twin.recorder import Recorder, active
+from twinrun.twin.shared_port import VARIABLE as PORT
+
+_TICK = 0.05  # seconds
+_GRACE = 2.0  # for the others to report what a failure does to them
+_BUSY = 0.02  # of a processor: a worker that waits for another uses less
+_KEPT = 2_000_000  # bytes of a worker's output that its log keeps, beside the last lines
+_LAST = 40  # lines
+_LONGEST = 8192  # bytes of a line that are passed on before its end is there
+
+
+def reserve(count: int) -> list[socket.socket]:
+    """Ports that are free, and stay so for as long as these are open: only who may share them (SO_REUSEPORT), as the
+    workers do, can take one."""
+    reserved = []
+    for _ in range(count):
+        one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        one.bind(("", 0))
+        reserved.append(one)
+    return reserved
+
+
+class Log:
+    """What a worker prints on one stream: kept in a file, and passed on line by line."""
+
+    def __init__(self, path: Path, source: IO[bytes], target: Any, name: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("wb", buffering=0)
+        self._room = _KEPT
+        self._last: deque[bytes] = deque(maxlen=_LAST)  # of what the file has no room for
+        self._source, self._target = source, target
+        self.thread = threading.Thread(target=self._follow, name=name, daemon=True)
+        self.thread.start()
+
+    def _follow(self) -> None:
+        with unseen(), self._source, self._file:
+            for line in iter(lambda: self._source.readline(_LONGEST), b""):
+                self._keep(line)
+                self._target.write(line.decode("utf-8", "surrogateescape"))
+                self._target.flush()
+            if self._last:
+                self._write(b"\n[twinrun: more was printed than this]\n" + b"".join(self._last))
+
+    def _keep(self, line: bytes) -> None:
+        if len(line) <= self._room:
+            self._room -= len(line)
+            self._write(line)
+        else:
+            self._room = 0
+            self._last.append(line)
+
+    def _write(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # on a full disk the worker must not wait for ever
+            self._file.write(data)
+
+
+class Worker:
+    """One process of the cluster, with its number in it."""
+
+    def __init__(self, number: int, command: Sequence[str], addresses: Sequence[str], folder: Path) -> None:
+        self.number = number
+        environment = dict(os.environ)
+        for framework in frameworks():
+            environment.update(framework.worker_environment(addresses, number))
+        environment[PORT] = addresses[number].rpartition(":")[2]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+        )
+        assert self.process.stdout is not None and self.process.stderr is not None
+        logs = folder / f"worker-{number}"
+        self._logs = [
+            Log(logs / OUTPUT, self.process.stdout, sys.stdout, f"worker {number}"),
+            Log(logs / ERRORS, self.process.stderr, sys.stderr, f"worker {number} errors"),
+        ]
+        self._seen = (
+            time.monotonic(),
+            0.0,
+        )  # when it last did something, and the processor time it had used by then
+
+    def poll(self) -> int | None:
+        return self.process.poll()
+
+    def still_for(self, now: float, patience: float) -> float:
+        """Seconds for which it has done next to nothing."""
+        used = _processor_time(self.process.pid)
+        if used - self._seen[1] > _BUSY * patience:
+            self._seen = (now, used)
+        return now - self._seen[0]
+
+    def end(self) -> None:
+        if self.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for log in self._logs:
+            log.thread.join(timeout=5.0)  # a process that the worker left behind may hold the other end
+
+
+class Cluster:
+    def __init__(self, workers: Sequence[Worker], patience: float, children: Path) -> None:
+        self._workers = workers
+        self._patience = patience
+        self._children = children  # where the recordings of the workers are
+
+    def wait(self) -> WorkerEnd | None:
+        """Until all have ended, or have taken the steps asked for. The worker whose end was no good one, if any."""
+        while True:
+            codes = [worker.poll() for worker in self._workers]
+            failed = [(worker, code) for worker, code in zip(self._workers, codes, strict=True) if code]
+            if failed:
+                # A signal comes from outside; who ends by an error may do so because another was killed.
+                worker, code = min(failed, key=lambda each: (each[1] > 0, each[0].number))
+                self._give_others_time()
+                return WorkerEnd(worker.number, code)
+            if None not in codes or self.stopped:
+                return None
+            if any(code == 0 for code in codes) and (waiting := self._standing_still(codes)) is not None:
+                return WorkerEnd(waiting.number, None, codes.index(0))
+            time.sleep(_TICK)
+
+    def _standing_still(self, codes: list[int | None]) -> Worker | None:
+        """One that may wait for ever for another that has ended: all that are left do nothing."""
+        now = time.monotonic()
+        left = [worker for worker, code in zip(self._workers, codes, strict=True) if code is None]
+        still = [worker.still_for(now, self._patience) for worker in left]
+        return left[0] if min(still) > self._patience else None
+
+    @property
+    def stopped(self) -> bool:
+        """All have taken the steps asked for, and go on unrecorded."""
+        places = [self._children / str(worker.number + 1) / files.END for worker in self._workers]
+        if not all(place.exists() for place in places):
+            return False
+        with contextlib.suppress(ValueError):  # one is just being written
+            return all(json.loads(place.read_bytes())["status"] == "stopped" for place in places)
+        return False
+
+    def _give_others_time(self) -> None:
+        deadline = time.monotonic() + _GRACE
+        while time.monotonic() < deadline and any(worker.poll() is None for worker in self._workers):
+            time.sleep(_TICK)
+
+    def end(self) -> None:
+        for worker in self._workers:
+            worker.end()
+
+
+def main(count: int, patience: float, command: list[str]) -> int:
+    recorder = active()
+    assert recorder is not None  # only a twin is started so
+    recorder.session.log.recording = False  # nothing that happens here is the program's
+    with contextlib.ExitStack() as opened:
+        ports = [opened.enter_context(port).getsockname()[1] for port in reserve(count)]
+        addresses = [f"localhost:{port}" for port in ports]
+        folder = Path(recorder.spec.folder)
+        workers: list[Worker] = []
+        cluster = Cluster(workers, patience, folder / files.FOLDER)
+        opened.callback(cluster.end)
+        for number in range(count):
+            workers.append(Worker(number, command, addresses, folder))
+        failure = cluster.wait()
+        _report(recorder, failure, stopped=failure is None and cluster.stopped)
+    return 0 if failure is None else 1
+
+
+def _report(recorder: Recorder, failure: WorkerEnd | None, *, stopped: bool) -> None:
+    recorder.worker_end = failure
+    if stopped:
+        recorder.status = "stopped"
+    elif failure is not None:
+        recorder.status = "failed"
+
+
+def _processor_time(pid: int) -> float:
+    """Of a process and those below it, in seconds."""
+    total = 0.0
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for each in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                times = each.cpu_times()
+                total += times.user + times.system
+    return total
+
+
+if __name__ == "__main__":
+    del sys.path[0]  # this folder, which is no place of the program's
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
+    sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))

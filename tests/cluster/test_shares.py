@@ -1,0 +1,132 @@
+"""How the workers of a cluster share the data: every element once, or how many twice and how many never."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support import PLAIN, check, twinrun, write
+from twinrun.launch.shares import Coverage
+from twinrun.twin.share import ShareLog
+
+pytestmark = pytest.mark.usefixtures("tinynet")
+
+# Two workers, and 16 elements that all differ.
+ROWS = (
+    """
+import json, os
+cluster = json.loads(os.environ["TF_CONFIG"])
+me, count = cluster["task"]["index"], len(cluster["cluster"]["worker"])
+"""
+    + PLAIN
+    + """
+rows = np.arange(32, dtype="f").reshape(16, 2) / 100
+def train_on(mine):
+    for start in range(0, len(mine), 2):
+        model.train_step(mine[start:start + 2], np.ones(len(mine[start:start + 2]), "f"))
+"""
+)
+
+
+def findings(folder: Path, text: str) -> list[dict[str, Any]]:
+    document = check(write(folder, ROWS + text), "--workers", "2").document
+    assert document["verdict"] == "repeats", document
+    found: list[dict[str, Any]] = document["findings"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mine", "message"),
+    [
+        ("rows[me::count]", None),
+        (
+            "rows",
+            "2 workers do not share the data: of 16 elements 16 are read more than once",
+        ),
+        (
+            "rows[6 * me:10 + 6 * me] if count > 1 else rows",
+            "2 workers do not share the data: of 16 elements 4 are read more than once",
+        ),
+        (
+            "rows[me::3] if count > 1 else rows",
+            "2 workers do not share the data: of 16 elements 5 are never read",
+        ),
+    ],
+)
+def test_shares_that_overlap_or_leave_gaps_are_found(tmp_path: Path, mine: str, message: str | None) -> None:
+    found = findings(tmp_path, f"train_on({mine})")
+    assert [each["message"] for each in found] == ([] if message is None else [message])
+    assert all(each["code"] == "TW602" and each["confirmed"] for each in found)
+
+
+def sharing_files(folder: Path, listing: str) -> Path:
+    """A program whose workers take every other file of a listing."""
+    place = folder / "data"
+    place.mkdir()
+    for number in range(4):
+        np.save(place / f"{number}.npy", np.full((2, 2), number, "f"))
+    return write(
+        folder,
+        ROWS + f"files = {listing}[me::count]\n"
+        "train_on(np.concatenate([np.load(f'data/{name}') + np.eye(2) for name in files]))",
+    )
+
+
+def test_shares_that_depend_on_the_order_of_files(tmp_path: Path) -> None:
+    program = sharing_files(tmp_path, "os.listdir('data')")
+    answer = twinrun("check", "--workers", "2", "--output-format", "json", program, cwd=tmp_path)
+    document = answer.document
+    assert document["verdict"] == "diverges", document
+    (found,) = document["findings"]
+    assert (found["code"], found["confirmed"]) == ("TW602", True)
+    assert "os.listdir" in program.read_text().splitlines()[found["line"] - 1]
+
+
+def test_sorted_files_are_shared_alike_everywhere(tmp_path: Path) -> None:
+    program = sharing_files(tmp_path, "sorted(os.listdir('data'))")
+    document = check(program, "--workers", "2", cwd=tmp_path).document
+    assert (document["verdict"], document["findings"]) == ("repeats", []), document
+
+
+@pytest.mark.parametrize(
+    ("workers", "whole", "fault"),
+    [
+        ([[1, 2], [3, 4]], [1, 2, 3, 4], ""),
+        ([[1, 1, 2], [3]], [1, 1, 2, 3], ""),  # the data itself has it twice
+        ([[1, 2], [2, 3]], [1, 2, 3, 4], "of 4 elements 1 are read more than once and 1 are never read"),
+        ([[1, 2], [7, 8]], [1, 2, 3, 4], ""),  # others: they cannot be told apart by their values
+    ],
+)
+def test_coverage(workers: list[list[int]], whole: list[int], fault: str) -> None:
+    assert Coverage.of([Counter(share) for share in workers], Counter(whole)).fault == fault
+
+
+def test_elements_are_known_by_their_rows_whatever_the_batches() -> None:
+    x, y = np.arange(24.0).reshape(6, 4), np.array([b"a", b"b", b"c", b"d", b"e", b"f"], object)
+    logs = []
+    for size in (2, 3):
+        log = ShareLog()
+        for start in range(0, 6, size):
+            log.add([("x", x[start : start + size]), ("y", y[start : start + size])])
+        logs.append(log.report())
+    replicas = ShareLog()
+    replicas.add([("x", x[:3]), ("x/replica_1", x[3:]), ("y", y[:3]), ("y/replica_1", y[3:])])
+    assert logs[0] is not None and logs[0] == logs[1] == replicas.report()
+
+
+def test_only_the_first_pass_counts_and_an_unknown_one_does_not() -> None:
+    rows = np.arange(4.0).reshape(4, 1)
+    marked, unmarked, odd = ShareLog(), ShareLog(), ShareLog()
+    for log in (marked, unmarked):
+        for _ in range(2):
+            if log is marked:
+                log.begin_pass()
+            log.add([("x", rows)])
+    odd.add([("x", rows), ("scale", np.array(1.0))])
+    first = marked.report()
+    assert first is not None and len(first.elements) == 8 * 4
+    assert unmarked.report() is None and odd.report() is None

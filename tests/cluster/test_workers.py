@@ -1,0 +1,201 @@
+"""`--workers`: clusters of processes on this machine, started, followed, compared and ended. With a framework that starts
+at once; test_strategies.py has TensorFlow's."""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from support import PLAIN, Answer, belonging_to, check, interrupt, nobody_left, outputs, start, twinrun, write
+from twinrun.comparison.frames import Difference
+from twinrun.launch.children import Child, Content
+from twinrun.launch.family import Comparison
+from twinrun.protocol.child import ChildProcess
+from twinrun.result import CheckResult
+from twinrun.twin.cluster import reserve
+
+pytestmark = pytest.mark.usefixtures("tinynet")
+
+# Workers that exchange a word before they train: each listens at its own address, and the others connect to it.
+TOGETHER = """
+import json, os, signal, socket, sys, time
+cluster = json.loads(os.environ["TF_CONFIG"])
+addresses, me = cluster["cluster"]["worker"], cluster["task"]["index"]
+def place(number):
+    host, _, port = addresses[number].rpartition(":")
+    return host, int(port)
+def meet():
+    \"\"\"The words of all workers, in their order.\"\"\"
+    if me == 0:
+        with socket.create_server(place(0)) as server:
+            others = [server.accept()[0] for _ in addresses[1:]]
+            words = sorted(other.recv(1).decode() for other in others)
+            for other in others:
+                other.sendall("".join(["0", *words]).encode())
+            return others
+    while True:
+        try:
+            with_chief = socket.create_connection(place(0))
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+    with_chief.sendall(str(me).encode())
+    assert with_chief.recv(16).decode() == "".join(map(str, range(len(addresses))))
+    return [with_chief]
+peers = meet()
+print("worker", me, "of", len(addresses))
+"""
+
+
+def line_of(program: Path, text: str) -> int:
+    lines = program.read_text().splitlines()
+    return next(number for number, line in enumerate(lines, start=1) if text in line)
+
+
+def workers(folder: Path, text: str, *options: str, together: bool = False, count: int = 2) -> Answer:
+    program = write(folder, (TOGETHER if together else TOGETHER.partition("def place")[0]) + PLAIN + text)
+    return check(program, "--workers", str(count), *options)
+
+
+def test_workers_that_repeat(tmp_path: Path) -> None:
+    document = workers(tmp_path, "train(3 + me)\nprint(addresses)", together=True, count=3).document
+    assert document["verdict"] == "repeats", document
+    assert [(c["name"], c["verdict"], c["steps"], c["worker"]) for c in document["children"]] == [
+        (f"worker {number}", "repeats", 3 + number, True) for number in range(3)
+    ]
+    for folder, printed in zip(map(Path, document["recordings"]), outputs(document), strict=True):
+        lines = [f"worker {number} of 3" for number in range(3)]
+        assert sorted(printed.splitlines())[3:] == lines  # after the ports, which differ
+        assert [
+            (folder / f"worker-{n}" / "stdout.txt").read_text().splitlines()[0] for n in range(3)
+        ] == lines
+
+
+@pytest.mark.parametrize("how", ["", "--sequential"])
+def test_the_worker_that_differs_first_is_named(tmp_path: Path, how: str) -> None:
+    different = "lambda step, x: x + int.from_bytes(os.urandom(2), 'big') if step >= 4 - me else x"
+    document = workers(tmp_path, f"train(5, batch={different})", *how.split()).document
+    first = document["first_difference"]
+    assert document["verdict"] == "diverges"
+    assert (first["process"], first["step"], first["phase"]) == ("worker 1", 3, "batch")
+
+
+def test_what_makes_a_worker_differ_is_found(tmp_path: Path) -> None:
+    program = write(
+        tmp_path,
+        TOGETHER.partition("def place")[0] + PLAIN + "noise = np.random.default_rng(os.getpid())\n"
+        "train(3, batch=lambda step, x: x + noise.standard_normal(x.shape) if me else x)",
+    )
+    document = twinrun("check", "--workers", "2", "--output-format", "json", program).document
+    (found,) = document["findings"]
+    assert (found["confirmed"], found["line"]) == (True, line_of(program, "os.getpid()")), document
+    assert "--workers 2" in document["experiments"][0]["command"]
+
+
+def test_workers_take_no_more_steps_than_asked_for(tmp_path: Path) -> None:
+    document = workers(tmp_path, "train(10**9, each=lambda step: time.sleep(0.01))", "--steps", "3").document
+    assert document["verdict"] == "repeats", document
+    assert [child["steps"] for child in document["children"]] == [3, 3]
+
+
+def test_a_worker_that_is_killed_ends_its_cluster(tmp_path: Path) -> None:
+    killed = "lambda step: os.kill(os.getpid(), signal.SIGKILL) if (me, step) == (1, 2) else None"
+    wait = "\nif me == 0: peers[0].recv(1), time.sleep(3600)"
+    started = time.monotonic()
+    answer = workers(tmp_path, f"print(addresses, flush=True)\ntrain(4, each={killed}){wait}", together=True)
+    document = answer.document
+    assert (answer.code, document["reason_kind"]) == (2, "crashed")
+    assert document["reason"].startswith("worker 1 was ended by signal 9 (SIGKILL)")
+    assert time.monotonic() - started < 60
+    nobody_left(str(tmp_path))
+    for printed in outputs(document):
+        listed = next(line for line in printed.splitlines() if line.startswith("["))
+        for address in json.loads(listed.replace("'", '"')):
+            with socket.create_server(("", int(address.rpartition(":")[2]))):
+                pass
+
+
+def test_a_worker_that_fails_is_named_with_its_last_lines(tmp_path: Path) -> None:
+    fails = 'lambda step: sys.exit("the disk of worker 1 is full") if (me, step) == (1, 2) else None'
+    answer = workers(tmp_path, f"train(4, each={fails})\ntime.sleep(3600 * (1 - me))")
+    document = answer.document
+    assert (answer.code, document["reason_kind"]) == (2, "crashed")
+    assert document["reason"] == "worker 1 ended with exit code 1 after step 2"
+    assert document["output_tail"] == "the disk of worker 1 is full"
+
+
+def test_a_worker_that_waits_for_one_that_has_ended_is_not_waited_for(tmp_path: Path) -> None:
+    waits = "train(2 - me)\nif me == 0: time.sleep(3600)"
+    answer = workers(tmp_path, waits, "--worker-timeout", "3s")
+    document = answer.document
+    assert (answer.code, document["reason_kind"]) == (2, "timeout")
+    assert (
+        "worker 0 stood still for 3 s after step 1, and worker 1 had ended after step 1" in document["reason"]
+    )
+
+
+def test_an_interrupted_check_leaves_no_worker(tmp_path: Path) -> None:
+    program = write(tmp_path, TOGETHER.partition("def place")[0] + PLAIN + "train(2)\ntime.sleep(3600)")
+    command = start("check", "--workers", "2", program)
+    deadline = time.monotonic() + 60
+    while len(belonging_to(str(program))) < 7:  # the command, and two of: what starts the workers, and these
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    interrupt(command)
+    command.communicate(timeout=60)
+    assert command.returncode == 130
+    nobody_left(str(program))
+
+
+def test_a_worker_whose_own_gradients_differ_comes_before_those_that_got_the_sum() -> None:
+    names = {"0": ("reduced/w",), "1": ("local/w", "reduced/w")}
+
+    def compare(one: str, other: str) -> CheckResult:
+        also = tuple(f"gradient: {name}" for name in names[one])
+        return CheckResult(
+            "", "diverges", first_difference=Difference(1, "loss", "loss"), also_differing=also
+        )
+
+    def run(name: str) -> list[Child[str]]:
+        about = [ChildProcess(str(n + 1), f"worker {n}", 1, worker=n) for n in range(2)]
+        content = Content(1, 1, name)
+        return [Child(each, str(each.worker), "ended", content=content) for each in about]
+
+    decisive = Comparison((run("A"), run("B")), compare).run().decisive
+    assert decisive is not None and decisive.first_difference is not None
+    assert decisive.first_difference.process == "worker 1"
+
+
+def test_members_of_a_cluster_are_compared_by_their_numbers_in_it() -> None:
+    def run(name: str, *members: int) -> list[Child[int]]:
+        """Started in this order."""
+        content = [Content(1, 1, f"{name}{member}") for member in members]
+        about = [ChildProcess(str(n + 1), "worker.py", 1) for n in range(len(members))]
+        made = zip(about, members, content, strict=True)
+        return [Child(each, member, "ended", None, one, member) for each, member, one in made]
+
+    compared = []
+
+    def compare(one: int, other: int) -> CheckResult:
+        compared.append((one, other))
+        return CheckResult("", "repeats")
+
+    Comparison((run("A", 0, 1, 2), run("B", 2, 0, 1)), compare).run()
+    assert compared == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_reserved_port_is_nobody_elses() -> None:
+    held = reserve(4)
+    ports = {one.getsockname()[1] for one in held}
+    assert len(ports) == 4
+    for port in ports:
+        with pytest.raises(OSError) as refused, socket.create_server(("", port)):
+            pass
+        assert refused.value.errno == errno.EADDRINUSE
+    for one in held:
+        one.close()

@@ -1,0 +1,124 @@
+"""Runs of several machines, judged: one verdict for each environment key, and how the keys compare."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from nodes import gathered, made
+
+from support import PLAIN, write
+from twinrun.engines.gathered import NodeRun, judge_runs
+from twinrun.engines.node import MadeRun
+from twinrun.launch.options import CheckOptions
+from twinrun.launch.program import Program
+from twinrun.render.text import as_text
+from twinrun.result import CheckResult, Reason
+
+pytestmark = pytest.mark.usefixtures("tinynet")
+PROGRAM = Program("train.py", ("1",))
+
+
+@pytest.fixture(scope="module")
+def recorded(tinynet: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, MadeRun]:
+    """By the number that the program trains with; and one that fails."""
+    work, tmp = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("tmp")
+    write(
+        work, PLAIN + "number = int(sys.argv[1])\ntrain(3, batch=lambda step, x: x * number)\n" + "1 / number"
+    )
+    (work / "train.py").write_text("import sys\n" + (work / "train.py").read_text())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp))
+        patch.chdir(work)
+        return {number: made(Program("train.py", (number,))) for number in ("1", "2", "0")}
+
+
+def judge(*runs: NodeRun, unfinished: Reason | None = None) -> CheckResult:
+    return judge_runs(CheckOptions(PROGRAM, runs=len(runs)), runs, unfinished)
+
+
+def test_equal_runs_repeat(recorded: dict[str, MadeRun], tmp_path: Path) -> None:
+    result = judge(*(gathered(tmp_path, name, recorded["1"], f"node-{name}") for name in "ABC"))
+    assert (result.verdict, result.runs, result.steps_compared) == ("repeats", 3, 3)
+    (key,) = result.by_environment
+    assert (key.verdict, key.runs, key.nodes) == ("repeats", ("A", "B", "C"), ("node-A", "node-B", "node-C"))
+    assert "what the runs printed, and the files that they left, were not compared" in result.notes
+    assert len(result.recordings) == 3
+
+
+def test_one_run_that_differs_is_named(recorded: dict[str, MadeRun], tmp_path: Path) -> None:
+    runs = [gathered(tmp_path, name, recorded["2" if name == "C" else "1"]) for name in "ABCD"]
+    result = judge(*runs)
+    assert (result.verdict, result.first_difference and result.first_difference.phase) == (
+        "diverges",
+        "batch",
+    )
+    assert result.by_environment[0].differing == ("C",)
+    assert "4 runs on node-1, 1 of them different from A" in as_text(result)
+
+
+def test_each_key_has_a_verdict_of_its_own(recorded: dict[str, MadeRun], tmp_path: Path) -> None:
+    """Between keys other bits are to be expected, and no divergence."""
+    old = [gathered(tmp_path, name, recorded["1"], "old", vector="avx2") for name in "ABC"]
+    new = [gathered(tmp_path, name, recorded["2"], "new", vector="avx512") for name in "DE"]
+    result = judge(*old, *new)
+    assert result.verdict == "repeats"
+    assert result.headline.startswith(
+        ": 5 runs in 2 environments, 3 steps compared, equal bit for bit in each"
+    )
+    first, second = result.by_environment
+    assert [(key.verdict, key.runs) for key in (first, second)] == [
+        ("repeats", ("A", "B", "C")),
+        ("repeats", ("D", "E")),
+    ]
+    assert first.against_first == "" and second.against_first.startswith("different from step 1 on: ")
+    assert "avx2 against avx512" in second.against_first
+    assert f"against {first.environment}: different from step 1 on" in as_text(result)
+
+
+def test_a_key_that_diverges_decides(recorded: dict[str, MadeRun], tmp_path: Path) -> None:
+    old = [gathered(tmp_path, name, recorded["1"], "old", vector="avx2") for name in "ABC"]
+    new = [
+        gathered(tmp_path, name, recorded[number], "new", vector="avx512")
+        for name, number in (("D", "1"), ("E", "2"))
+    ]
+    result = judge(*old, *new)
+    assert result.verdict == "diverges"
+    assert [key.verdict for key in result.by_environment] == ["repeats", "diverges"]
+    assert result.by_environment[1].against_first == "equal bit for bit"
+
+
+def test_a_single_run_of_a_key_is_not_said_to_repeat(recorded: dict[str, MadeRun], tmp_path: Path) -> None:
+    old = [gathered(tmp_path, name, recorded["1"], "old", vector="avx2") for name in "AB"]
+    result = judge(*old, gathered(tmp_path, "C", recorded["1"], "new", vector="avx512"))
+    assert (result.verdict, result.reason_kind) == ("undecided", "not-comparable")
+    assert [key.verdict for key in result.by_environment] == ["repeats", "undecided"]
+
+
+def test_nodes_whose_key_is_not_known_are_not_taken_for_alike(
+    recorded: dict[str, MadeRun], tmp_path: Path
+) -> None:
+    runs = [
+        gathered(tmp_path, name, recorded[number], node, vector="unread")
+        for name, number, node in (("A", "1", "one"), ("B", "1", "one"), ("C", "2", "two"), ("D", "2", "two"))
+    ]
+    assert [key.verdict for key in judge(*runs).by_environment] == ["repeats", "repeats"]
+
+
+def test_a_run_that_failed_leaves_it_undecided(recorded: dict[str, MadeRun], tmp_path: Path) -> None:
+    runs = [gathered(tmp_path, name, recorded["0" if name == "B" else "1"], f"node-{name}") for name in "ABC"]
+    result = judge(*runs)
+    assert (result.verdict, result.reason_kind) == ("undecided", "crashed")
+    assert result.reason == "run B on node-B: the program ended with exit code 1"
+    assert "ZeroDivisionError" in str(result.output_tail)
+
+
+def test_runs_that_are_missing_leave_it_undecided_unless_others_differ(
+    recorded: dict[str, MadeRun], tmp_path: Path
+) -> None:
+    why = Reason("timeout", "not all runs ended within 5 s")
+    runs = [gathered(tmp_path, name, recorded["2" if name == "C" else "1"]) for name in "ABC"]
+    assert judge(*runs[:2], unfinished=why).label == "undecided[timeout]"
+    assert judge(unfinished=why).label == "undecided[timeout]"
+    assert judge(*runs, unfinished=why).verdict == "diverges"

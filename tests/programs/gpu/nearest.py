@@ -1,0 +1,15 @@
+import keras
+import numpy as np
+import tensorflow as tf
+
+keras.utils.set_random_seed(7)
+rng = np.random.default_rng(3)
+x = rng.normal(size=(64, 16, 16, 3)).astype("float32")
+y = rng.normal(size=(64, 64, 64, 1)).astype("float32")
+inputs = keras.Input((16, 16, 3))
+h = keras.layers.Dense(16, activation="relu", use_bias=False)(inputs)
+h = keras.layers.Resizing(64, 64, interpolation="nearest")(h)  # guilty
+outputs = keras.layers.Dense(1, use_bias=False)(h)
+model = keras.Model(inputs, outputs)
+model.compile("adam", "mse", jit_compile=False)
+model.fit(x, y, batch_size=16, epochs=4, verbose=0)

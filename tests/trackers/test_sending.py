@@ -1,0 +1,94 @@
+"""A tracker that is missing, broken or slow never costs a verdict."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from tracked_programs import LOOSE, QUICK, trained
+
+from support import twinrun, write
+from twinrun.publish import send as sending
+from twinrun.result import CheckResult
+
+pytestmark = pytest.mark.usefixtures("tinynet")
+
+
+def with_wandb(folder: Path, init: str) -> str:
+    """A PYTHONPATH with a stand-in for W&B whose `init` does this."""
+    package = folder / "stand-in" / "wandb"
+    package.mkdir(parents=True)
+    write(package, f"run = None\nclass Settings(dict): pass\ndef init(**given):\n    {init}\n", "__init__.py")
+    return os.pathsep.join((str(package.parent), os.environ["PYTHONPATH"]))
+
+
+@pytest.mark.skipif(find_spec("mlflow") is not None, reason="mlflow is installed")
+def test_a_package_that_is_missing_is_named_before_anything_is_run(tmp_path: Path) -> None:
+    write(tmp_path, "open('ran', 'w')\n")
+    answer = twinrun("check", "--mlflow", "train.py", cwd=tmp_path)
+    assert answer.code == 2 and not (tmp_path / "ran").exists()
+    assert answer.message == (
+        'error: MLflow is not installed here (no package mlflow)\nhint: pip install "twinrun[mlflow]"\n'
+    )
+
+
+def test_the_verdict_stands_when_a_tracker_fails(tmp_path: Path) -> None:
+    write(tmp_path, LOOSE)
+    path = with_wandb(tmp_path, "raise ConnectionError('no answer from https://me:word@api.example')")
+    saved = ("--output-format", "json", "-o", "result.json")
+    answer = twinrun(*QUICK, *saved, "--wandb", "train.py", cwd=tmp_path, env={"PYTHONPATH": path})
+    assert answer.code == 1, answer.err
+    assert "warning: not logged to Weights & Biases: no answer from https://" in answer.message
+    assert "word" not in answer.err and "\nhint: `wandb login`" in answer.err
+    # The result can be logged later; rendering it logs nothing unless that is asked for.
+    again = twinrun("report", "--wandb", "result.json", cwd=tmp_path, env={"PYTHONPATH": path})
+    assert again.code == 0 and again.out.startswith("diverges") and "warning: not logged" in again.err
+    silent = twinrun("report", "result.json", cwd=tmp_path, env={"PYTHONPATH": path, "TWINRUN_WANDB": "1"})
+    assert silent.code == 0 and silent.err == ""
+
+
+def test_a_tracker_that_does_not_answer_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", with_wandb(tmp_path, "import time; time.sleep(600)"))
+    monkeypatch.setattr(sending, "_LONGEST", 2.0)
+    sending.send(CheckResult("train.py", "repeats").as_json(), {"wandb": ""})
+    assert "warning: not logged to Weights & Biases: it gave no answer within 2 s" in capsys.readouterr().err
+
+
+def test_only_checks_can_be_logged(tmp_path: Path) -> None:
+    path = with_wandb(tmp_path, "pass")
+    write(tmp_path, '{"schema": "twinrun/audit/1", "findings": []}', "audit.json")
+    answer = twinrun("report", "--wandb", "audit.json", cwd=tmp_path, env={"PYTHONPATH": path})
+    assert answer.code == 2 and "only the result of a check can be logged" in answer.message
+
+
+@pytest.mark.slow
+def test_the_callback_logs_each_epoch_to_the_run_that_there_is(tmp_path: Path) -> None:
+    """Over both calls of fit, and nothing that another callback measured."""
+    init = """
+    from types import SimpleNamespace as Some; import pathlib, sys
+    files = pathlib.Path(sys.argv[1]) / "files"
+    return Some(dir=str(files), offline=True, summary={}, save=lambda *a, **b: files.joinpath("saved").touch())
+"""
+    path = with_wandb(tmp_path, init.strip())
+    for number in (0, 1):
+        answer = trained(tmp_path, number, path)
+        assert answer.code == 0 and "warning" not in answer.err, answer.err
+    answer = twinrun("diff", tmp_path / "0", tmp_path / "1", cwd=tmp_path)
+    assert answer.code == 1 and answer.out.startswith(
+        "diverges after epoch 2: variable sequential/dense/kernel differs, everything was equal after epoch 1\n"
+    ), answer.out + answer.err
+    files = sorted(file.name for file in (tmp_path / "0").rglob("*.json"))
+    assert files == ["000000.json", "000001.json", "000002.json", "000003.json"]
+    same = twinrun("diff", tmp_path / "0", tmp_path / "0")
+    assert same.out == "repeats: 3 epochs compared, 14 variables and the metrics are equal after each\n"
+
+
+def test_training_goes_on_without_a_tracker_that_fails(tmp_path: Path) -> None:
+    path = with_wandb(tmp_path, "raise ConnectionError('refused')")
+    answer = trained(tmp_path, 0, path)
+    assert answer.code == 0
+    assert answer.err.count("warning: twinrun.EpochDigests could not log to Weights & Biases") == 1
