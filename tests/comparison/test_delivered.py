@@ -111,6 +111,27 @@ def test_what_a_frozen_clock_and_its_looks_explain(a: str, b: str, frozen: str) 
     assert only_shows(a, b, (frozen, frozen))
 
 
+# What the same line shows in one run with the clock and made-up names frozen, and whether that is enough.
+IN_ONE_RUN = [
+    ("seconds 3.2101", "seconds 3.4402", f"seconds {2 * TICK:.4f}", True),
+    ("3.21s and loss 0.5", "3.44s and loss 0.5", f"{TICK}s and loss 0.5", True),
+    ("stamp 1773500000", "stamp 1773500003", "stamp <time>", True),
+    ("/tmp/tmpa8s7d6f5/x", "/tmp/tmpq1w2e3r4/x", "/tmp/tmpfrozen_0012ab34/x", True),
+    ("seconds 3.2101", "seconds 3.4402", "seconds 3.3333", False),  # not by the frozen clock
+    ("seconds 3.2101", "seconds 3.4402", "seconds 0.0000", False),
+    ("loss 3.2101", "loss 3.4402", f"loss {2 * TICK:.4f}", False),  # by chance, perhaps
+    ("run 1f0c9a3e", "run 77ab01c2", "run 0011aabb", False),  # equal in two runs, perhaps
+    ("seconds 3.2101", "seconds 3.4402", "seconds", False),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "frozen", "enough"), IN_ONE_RUN)
+def test_one_run_is_enough_for_what_bears_the_mark_of_a_frozen_clock(
+    a: str, b: str, frozen: str, enough: bool
+) -> None:
+    assert only_shows(a, b, (frozen,)) is enough
+
+
 NOT_ONLY_SHOWN = [
     ("accuracy 0.913", "accuracy 0.921", "accuracy 0.917"),  # equal when frozen: seeded with the time
     ("kept 812 of 1000", "kept 845 of 1000", "kept 500 of 1000"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -113,6 +114,49 @@ def test_late_in_a_long_run_the_tensor_that_differs_is_still_named(tmp_path: Pat
     document, _ = found(tmp_path, CHANGES, text)
     first = document["first_difference"]
     assert (document["verdict"], first["step"], first["tensor"]) == ("diverges", 1005, "x"), document
+
+
+# Where there is no room for more, one twin also shows what differing output comes from.
+TIMED = """
+import time
+began = time.perf_counter()
+TRAIN
+with open("times.csv", "w") as file:
+    file.write(f"loss,seconds\\n0.5,{time.perf_counter() - began:.6f}\\n")
+"""
+
+
+@pytest.fixture
+def two_cores() -> Iterator[None]:
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(allowed)[:2])
+    yield
+    os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_the_twin_of_another_day_shows_what_output_comes_from(tmp_path: Path) -> None:
+    document, processes = found(tmp_path, THREAD, DATE, TIMED.replace("TRAIN", "train(3)"))
+    assert (document["verdict"], processes) == ("repeats", 3), document
+    assert document["delivered"]["only_shows"] == ["times.csv, line 2"]
+    how = ("the clock of one twin a year ahead", "CPU affinity shuffled")
+    assert all(any(each in note for note in document["notes"]) for each in how)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_a_time_limit_that_only_a_frozen_clock_exceeds_is_no_difference(tmp_path: Path) -> None:
+    limited = "train(3 if time.perf_counter() - began < 1.3 else 2)"
+    document, processes = found(tmp_path, DATE, "print(today)\n", TIMED.replace("TRAIN", limited))
+    # One more with the clock a year ahead, and two for the output.
+    assert (document["verdict"], processes) == ("repeats", 6), document
+
+
+@pytest.mark.usefixtures("two_cores")
+@several_cores
+def test_a_race_is_one_though_the_clock_of_its_twin_was_frozen(tmp_path: Path) -> None:
+    racing = "train(3, batch=lambda step, x: x + (mine == 3))"
+    document, _ = found(tmp_path, THREAD, DATE, TIMED.replace("TRAIN", racing))
+    assert document["verdict"] == "diverges" and document["conditions"]["stress"], document
 
 
 # What only a digest for each phase is known of

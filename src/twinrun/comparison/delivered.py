@@ -156,9 +156,10 @@ def _printed(one: Delivery, other: Delivery) -> tuple[list[Mismatch], bool]:
 
 
 def still_there(
-    found: Mismatch, frozen: tuple[Delivery, Delivery] | None, reader: Reader | None, *, drawn: Drawn
+    found: Mismatch, frozen: Sequence[Delivery] | None, reader: Reader | None, *, drawn: Drawn
 ) -> bool:
-    """Whether a mismatch is more than a show. `frozen`: what two runs delivered with the clock and made-up names frozen."""
+    """Whether a mismatch is more than a show. `frozen`: what two runs delivered with the clock and made-up names frozen, or
+    one run, whose clock may have been ahead."""
     if frozen is None:
         return not found.line or not only_shows(found.a, found.b, None, found.heading)
     try:
@@ -168,7 +169,7 @@ def still_there(
     if any(isinstance(part, str) for part in parts) or not found.line:
         return True  # an array that the clock reaches is a result
     lines = [
-        [FROZEN.hide(delivery.run.hide(line)) for line in part or ()]
+        [delivery.run.ahead().hide(FROZEN.hide(delivery.run.hide(line))) for line in part or ()]
         for delivery, part in zip(frozen, parts, strict=True)
     ]
     if found.column >= 0:
@@ -176,11 +177,12 @@ def still_there(
     else:
         places = [
             _matching(line, part, found.line - 1)
-            for line, part in zip((found.a, found.b), lines, strict=True)
+            for line, part in zip((found.a, found.b), lines, strict=False)
         ]
-    one, other = places
-    pair = (one, other) if one is not None and other is not None else None
-    return not only_shows(found.a, found.b, pair, found.heading, drawn=drawn)
+    shown = [line for line in places if line is not None]
+    return not only_shows(
+        found.a, found.b, shown if len(shown) == len(frozen) else None, found.heading, drawn=drawn
+    )
 
 
 def _cell(found: Mismatch, lines: list[str]) -> str | None:

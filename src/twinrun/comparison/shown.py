@@ -6,12 +6,17 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import Literal
 
 # A clock that is frozen everywhere begins here, and is a tick later at every reading.
 FROZEN_TIME, TICK = 1_600_000_000.0, 1.37
+# How far a clock is moved: another year, month, day of the month and of the week, hour, minute, second, and fraction of
+# a second.
+AHEAD = timedelta(days=397, hours=1, minutes=1, seconds=1.25).total_seconds()
 # The frozen process number: above every one that Linux gives, so what is sent to it reaches nobody.
 NO_PROCESS = 1 << 22
 
@@ -110,6 +115,10 @@ class Run:
         shown = ":".join(group for group in found.groups() if group)
         return "<time>" if shown in self._seconds else found[0]
 
+    def ahead(self) -> Run:
+        """What a clock shows that was frozen in this run and began ahead of it."""
+        return Run(NO_PROCESS, self.began + AHEAD, self.began + AHEAD + _MOST_TICKS * TICK)
+
     @cached_property
     def _processes(self) -> frozenset[str]:
         return frozenset(map(str, (self.process, *self.relatives)))
@@ -150,11 +159,11 @@ def visible_lines(text: str) -> list[str]:
 
 
 def only_shows(
-    a: str, b: str, frozen: tuple[str, str] | None, heading: str = "", *, drawn: Drawn = "nothing"
+    a: str, b: str, frozen: Sequence[str] | None, heading: str = "", *, drawn: Drawn = "nothing"
 ) -> bool:
     """Whether two differing lines differ only in times, durations, rates, made-up names and the like. `frozen` holds the
     lines in two runs with the clock and made-up names frozen: what is equal there need only look like one of these, what
-    still differs must be beyond doubt. `heading` names the column of the value where the line does not. `drawn`: random
+    still differs must be beyond doubt. Or the line in one such run, where it must show what it has from there. `heading` names the column of the value where the line does not. `drawn`: random
     draws or seeds that differed too, so that what looks made up may be a result in disguise."""
     word = _PATH_WORD if frozen and _FROZEN_NAME.search(frozen[0]) else _WORD
     rows = [list(word.finditer(line)) for line in (a, b, *(frozen or ()))]
@@ -168,6 +177,10 @@ def only_shows(
         if value.is_beyond_doubt():
             continue
         words = {row[number] if row else None for row in settled}
+        if frozen and len(frozen) == 1:
+            if not value.is_marked(words.pop()):
+                return False
+            continue
         if not frozen or (None not in words and len(words) > 1) or (None in words and frozen[0] != frozen[1]):
             return False
         shown = words.pop() or ("<process>" if "<process>" in frozen[0] and value.may_be_process() else None)
@@ -218,12 +231,21 @@ class _Differing:
         """Small whole numbers: "best run 3" is a choice, and no name."""
         return all(word.isdigit() and len(word) < 4 for word in (self.one, self.other))
 
+    def is_about_time(self) -> bool:
+        words = self.near[-2:]
+        return self.unit is not None and (self.unit in _UNITS or any(map(_ABOUT_TIME.fullmatch, words)))
+
+    def is_marked(self, frozen: str | None) -> bool:
+        """Whether this can only come from what is frozen. A number alone may be one of ticks by chance."""
+        if frozen is None or frozen == "<time>" or _FROZEN_NAME.search(frozen):
+            return frozen is not None
+        ticks = (_VALUE.fullmatch(frozen) or ["", ""])[1]
+        return self.is_about_time() and _is_ticks(ticks) and float(ticks) != 0
+
     def looks_shown(self, frozen: str | None, drawn: Drawn) -> bool:
         if frozen is not None and (frozen in ("<time>", "<process>") or _FROZEN_NAME.search(frozen)):
             return True
-        if self.unit is not None and (
-            self.unit in _UNITS or any(_ABOUT_TIME.fullmatch(word) for word in self.near[-2:])
-        ):
+        if self.is_about_time():
             return True
         if frozen is not None and _is_ticks(frozen):  # of the frozen clock: nothing else is
             return True

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
+from twinrun.launch.delivered import DeliveryJudge
 from twinrun.launch.options import Screen
 from twinrun.launch.round import Round
 from twinrun.launch.second_looks import after_the_other, changed_inputs, file_names
 from twinrun.launch.side_by_side import side_by_side, twins_at_once
-from twinrun.protocol import Facts, SecondLook, Stress
+from twinrun.protocol import Facts, Freeze, SecondLook, Stress
+from twinrun.protocol.intervention import without
 from twinrun.protocol.registry import sources
 from twinrun.recording.frame import ROLLED_UP
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
@@ -26,16 +28,21 @@ _PATIENCE = 60.0
 
 
 def look_again(
-    last: Round, result: CheckResult, meanwhile: Callable[[Screen], object] | None = None
+    last: Round, result: CheckResult, judge: DeliveryJudge | None = None
 ) -> tuple[Round, CheckResult]:
-    """The round whose verdict counts, and its result. All questions are asked at once, where there is room. `meanwhile`
-    needs two twins, and is done beside them where there is room for these too."""
-    questions = list(_questions(last)) if result.verdict == REPEATS else []
+    """The round whose verdict counts, and its result. All questions are asked at once, where there is room. `judge`, of
+    what was delivered, may need two more twins: they run beside the others where there is room for these too; else
+    one of the others may do in their place."""
     room = _room(last)
+    questions = list(_questions(last)) if result.verdict == REPEATS else []
+    beside = judge is not None and room >= len(questions) + 2
+    if judge is not None and not beside:
+        for question in questions:
+            question.judge = judge
     for together in [questions] if room > 1 else [[each] for each in questions]:
         work: list[Callable[[Screen], object]] = [question.ask for question in together]
-        if meanwhile is not None and work and room >= len(work) + 2:
-            work.append(meanwhile)
+        if judge is not None and beside and work:
+            work.append(judge.compare)
         side_by_side(work, room, last.screen)
         for question in together:
             again, result = question.settle(last, result, alone=len(work) == 1)
@@ -84,6 +91,7 @@ class Question(ABC):
 
     def __init__(self, last: Round) -> None:
         self.last = last
+        self.judge: DeliveryJudge | None = None  # whose question the twin may answer too
 
     @abstractmethod
     def twin(self) -> Round:
@@ -140,6 +148,7 @@ class Provoked(Question):
     def __init__(self, last: Round, looks: list[SecondLook]) -> None:
         super().__init__(last)
         options, added = last.options, tuple(look.intervention for look in looks)
+        self._looks = looks
         self._notes = tuple(f"{look.why}: checked once more {look.how}" for look in looks)
         self._changes = {
             "timeout": _patience(last),
@@ -150,10 +159,39 @@ class Provoked(Question):
         self._by_pair = last.views.how == "shared"
 
     def twin(self) -> Round:
+        if self.judge is not None and (self._by_pair or not self.judge.freezes):
+            self.judge = None
+        if self.judge is not None:
+            return self._marked_twin("stress-and-frozen", self.judge.freezes)
         make = self.last.again if self._by_pair else self.last.one_more
         return make("stress", **self._changes)
 
+    def _marked_twin(self, name: str, freezes: Iterable[Freeze], *, stressed: bool = True) -> Round:
+        """Of one that runs to its end, and shows in what it delivers where its values came from."""
+        marked = {look.marked.source: look.marked for look in self._looks if look.marked is not None}
+        own = tuple(look.intervention for look in self._looks if look.marked is None)
+        others = tuple(freeze for freeze in freezes if freeze.source not in marked)
+        added = (*(own if stressed else without(Stress, own)), *marked.values(), *others)
+        interventions = (*self.last.options.interventions, *added)
+        return self.last.one_more(
+            name, **{**self._changes, "interventions": interventions, "steps": self.last.options.steps}
+        )
+
+    def _is_race(self) -> bool:
+        """Whether a twin that differs does so because it was stressed: all that is frozen in it changes nothing alone."""
+        stressed = any(isinstance(look.intervention, Stress) for look in self._looks)
+        if self.judge is None or self.found.verdict != DIVERGES or not stressed:
+            return False
+        return self._marked_twin("frozen", self.judge.freezes, stressed=False).run().verdict == REPEATS
+
     def settle(self, last: Round, result: CheckResult, *, alone: bool) -> tuple[Round, CheckResult]:
+        if self.judge is not None:
+            if self.found.verdict == REPEATS:
+                self.judge.frozen = self.round
+                return last, result.replace(notes=(*result.notes, *self._notes))
+            if not self._is_race():  # what is frozen may reach training, and mean nothing
+                self.judge = None
+                self.ask(last.screen)
         again, found = self.round, self.found
         if not self._by_pair and (found.verdict == DIVERGES or _is_vague(found)):
             # Twins that are held at their difference can be asked for values. A race may not show again.

@@ -141,7 +141,7 @@ def _observe(last: Round) -> tuple[Round, Observed]:
         last, result = carried_over(last, result)
     judge = DeliveryJudge(last)
     if not options.contract.output and not options.devices:
-        last, result = look_again(last, result, judge.compare if judge.counts(result) else None)
+        last, result = look_again(last, result, judge if judge.counts(result) else None)
     judge = judge if last is judge.last else DeliveryJudge(last)
     result = judge.judge(judge_shares(last, result))
     timing = {"seconds": round(time.monotonic() - started, 3), **result.timing}

@@ -3,9 +3,10 @@ only shows the clock or a made-up name is set apart by one more round, with thos
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
-from twinrun.comparison.delivered import STDOUT, Delivery, Mismatch, compare, still_there
+from twinrun.comparison.delivered import STDOUT, Compared, Delivery, Mismatch, compare, still_there
 from twinrun.comparison.shown import Drawn, Run
 from twinrun.launch.children import numbers_of_children
 from twinrun.launch.options import Screen
@@ -42,6 +43,7 @@ class DeliveryJudge:
 
     def __init__(self, last: Round) -> None:
         self.last = last
+        self.frozen: Round | None = None  # of one more twin, which did as the first, with these freezes
         self._found: Delivered | None = None
 
     def judge(self, result: CheckResult) -> CheckResult:
@@ -61,14 +63,82 @@ class DeliveryJudge:
         """Whether it is part of this result."""
         last, by_output = self.last, self.last.options.contract.output
         asked = result.verdict == REPEATS or result.reason_kind == "no-step" or by_output
-        if not asked or last.options.experiment or not _ran_to_the_end(last):
+        if not asked or last.options.experiment or not _all_ran_to_the_end(last):
             return False
         return by_output or result.first_bit_difference is None  # or else the contract lets numbers differ
 
     def compare(self, screen: Screen) -> Delivered:
         if self._found is None:
-            self._found = _compare(self.last, screen)
+            self._found = self._compare(screen)
         return self._found
+
+    @property
+    def freezes(self) -> tuple[Freeze, ...]:
+        """What to freeze, to see whether differing output only shows it. Empty where nothing is in doubt."""
+        return tuple(_shown_sources(self.last)[0]) if self._doubtful else ()
+
+    @cached_property
+    def _compared(self) -> Compared:
+        """All twins with the first."""
+        first, *others = _deliveries(self.last)
+        found = [compare(first, other, read_by_frameworks) for other in others]
+        mismatches = dict.fromkeys(mismatch for each in found for mismatch in each.mismatches)
+        return Compared(
+            list(mismatches), max(each.files for each in found), any(each.reordered for each in found)
+        )
+
+    @cached_property
+    def _ignored(self) -> list[Mismatch]:
+        rules = self.last.options.ignored_output
+        return [m for m in self._compared.mismatches if any(each.covers(m) for each in rules)]
+
+    @cached_property
+    def _doubtful(self) -> list[Mismatch]:
+        """Mismatches that are not ignored, and do not look like a show at first sight."""
+        left = [m for m in self._compared.mismatches if m not in self._ignored]
+        return [m for m in left if still_there(m, None, read_by_frameworks, drawn="nothing")]
+
+    def _compare(self, screen: Screen) -> Delivered:
+        compared, ignored = self._compared, self._ignored
+        left = self._not_only_shown(screen) if self._doubtful else []
+        shows = [m for m in compared.mismatches if m not in ignored and m not in left]
+        return Delivered(
+            output="different" if any(m.where == STDOUT for m in left) else "equal",
+            files=compared.files - len({m.where for m in left if m.where != STDOUT}),
+            views=self.last.views.how,
+            differences=tuple(_reported(each, self.last.options.program.secrets) for each in left[:_SHOWN]),
+            only_shows=tuple(m.place for m in shows[:_SHOWN]),
+            ignored=tuple(m.place for m in ignored[:_SHOWN]),
+            reordered=compared.reordered,
+        )
+
+    def _not_only_shown(self, screen: Screen) -> list[Mismatch]:
+        """The mismatches that are still there with the clock and made-up names frozen, or that do not look like those."""
+        last, doubtful = self.last, self._doubtful
+        freezes, drawn = _shown_sources(last)
+        if not freezes:
+            return doubtful
+        if self.frozen is not None and _ran_to_the_end(self.frozen.folder / last.names[1]):
+            name = last.names[1]
+            one = [_delivery(self.frozen, name, self.frozen.facts[-1])]
+            if not any(still_there(m, one, read_by_frameworks, drawn=drawn) for m in doubtful):
+                return []
+        screen.say("trying: the output with the clock and made-up names frozen")
+        timeout = 3 * last.seconds + _PATIENCE
+        again = last.again(
+            "frozen-output", experiment=True, timeout=min(timeout, last.options.timeout or timeout),
+            interventions=(*last.options.interventions, *freezes), sequential=last.options.sequential or _in_turn(last),
+        )  # fmt: skip
+        again.screen = screen
+        if again.run().verdict == DIVERGES or not _all_ran_to_the_end(again):
+            return doubtful
+        first, *others = _deliveries(again)
+        pairs = [(first, other) for other in others]
+        return [
+            m
+            for m in doubtful
+            if any(still_there(m, pair, read_by_frameworks, drawn=drawn) for pair in pairs)
+        ]
 
 
 def _not_watched(last: Round) -> list[str]:
@@ -81,56 +151,12 @@ def _not_watched(last: Round) -> list[str]:
     return [f"{event.call} at {event.place} gave different values" for event in found[:_NAMED]]
 
 
-def _ran_to_the_end(last: Round) -> bool:
-    folders = [last.folder / name for name in last.names]
-    return all(
-        (folder / "manifest.json").is_file() and read_manifest(folder).status == "ended" for folder in folders
-    )
+def _all_ran_to_the_end(last: Round) -> bool:
+    return all(_ran_to_the_end(last.folder / name) for name in last.names)
 
 
-def _compare(last: Round, screen: Screen) -> Delivered:
-    first, *others = _deliveries(last)
-    mismatches: dict[Mismatch, None] = {}
-    files, reordered = 0, False
-    for other in others:
-        compared = compare(first, other, read_by_frameworks)
-        mismatches |= dict.fromkeys(compared.mismatches)
-        files, reordered = max(files, compared.files), reordered or compared.reordered
-    ignored = [m for m in mismatches if any(each.covers(m) for each in last.options.ignored_output)]
-    left = [m for m in mismatches if m not in ignored]
-    shows: list[Mismatch] = []
-    if left:
-        kept = _not_only_shown(last, left, screen)
-        shows, left = [m for m in left if m not in kept], kept
-    return Delivered(
-        output="different" if any(m.where == STDOUT for m in left) else "equal",
-        files=files - len({m.where for m in left if m.where != STDOUT}),
-        views=last.views.how,
-        differences=tuple(_reported(each, last.options.program.secrets) for each in left[:_SHOWN]),
-        only_shows=tuple(m.place for m in shows[:_SHOWN]),
-        ignored=tuple(m.place for m in ignored[:_SHOWN]),
-        reordered=reordered,
-    )
-
-
-def _not_only_shown(last: Round, left: list[Mismatch], screen: Screen) -> list[Mismatch]:
-    """The mismatches that are still there with the clock and made-up names frozen, or that do not look like those."""
-    sure = [m for m in left if still_there(m, None, read_by_frameworks, drawn="nothing")]
-    freezes, drawn = _shown_sources(last)
-    if not sure or not freezes:
-        return sure
-    screen.say("trying: the output with the clock and made-up names frozen")
-    timeout = 3 * last.seconds + _PATIENCE
-    again = last.again(
-        "frozen-output", experiment=True, timeout=min(timeout, last.options.timeout or timeout),
-        interventions=(*last.options.interventions, *freezes), sequential=last.options.sequential or _in_turn(last),
-    )  # fmt: skip
-    again.screen = screen
-    if again.run().verdict == DIVERGES or not _ran_to_the_end(again):
-        return sure
-    first, *others = _deliveries(again)
-    pairs = [(first, other) for other in others]
-    return [m for m in sure if any(still_there(m, pair, read_by_frameworks, drawn=drawn) for pair in pairs)]
+def _ran_to_the_end(folder: Path) -> bool:
+    return (folder / "manifest.json").is_file() and read_manifest(folder).status == "ended"
 
 
 def _shown_sources(last: Round) -> tuple[list[Freeze], Drawn]:
@@ -168,10 +194,11 @@ def _in_turn(last: Round) -> bool:
 
 
 def _deliveries(last: Round) -> list[Delivery]:
-    return [
-        delivery(last.folder / name, facts, last.views.changes(name))
-        for name, facts in zip(last.names, last.facts, strict=True)
-    ]
+    return [_delivery(last, name, facts) for name, facts in zip(last.names, last.facts, strict=True)]
+
+
+def _delivery(last: Round, name: str, facts: Facts) -> Delivery:
+    return delivery(last.folder / name, facts, last.views.changes(last.view_of(name)))
 
 
 def delivery(recording: Path, facts: Facts, files: Changes) -> Delivery:

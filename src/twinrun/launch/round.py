@@ -89,7 +89,7 @@ class Round:
     def _first_twin(self) -> RecordedTwin:
         return RecordedTwin(self.names[0], self.recording(self.names[0]))
 
-    def _view(self, name: str) -> str:
+    def view_of(self, name: str) -> str:
         """A round that goes on with the views of another leaves those of its twins as they are."""
         return name if self.first is self else f"{name}-{self.folder.name}"
 
@@ -118,20 +118,20 @@ class Round:
         options, name = self.options, self.names[number]
         before = None
         if self.on_files_of_first and number:
-            before = self.names[0] if number == 1 else self._view(self.names[number - 1])
+            before = self.names[0] if number == 1 else self.view_of(self.names[number - 1])
         setup = setup_for(number, options.interventions)
-        program, setup = self.views.start(self._view(name), options.program, setup, before)
+        program, setup = self.views.start(self.view_of(name), options.program, setup, before)
         if options.workers:
             program = program.in_cluster(options.workers, options.worker_timeout)
         return Twin(
             name, program, self.folder / name, setup, steps=options.steps, workers=options.workers, replicas=options.replicas, events=options.events,
-            tracing=options.tracing, own_folders=self.views.folders(self._view(name)), values_limit=state_limit(),
+            tracing=options.tracing, own_folders=self.views.folders(self.view_of(name)), values_limit=state_limit(),
             **{"detail": options.detail, "keep_child_values": options.contract.numeric, **settings},
         )  # fmt: skip
 
     def facts_of(self, twins: list[Twin]) -> list[Facts]:
         return [
-            self.views.as_original(self._view(twin.name), with_children(twin.facts(), twin.folder))
+            self.views.as_original(self.view_of(twin.name), with_children(twin.facts(), twin.folder))
             for twin in twins
         ]
 

@@ -26,6 +26,9 @@ class SecondLook:
     why: str
     intervention: Stress | Vary
     how: str = "with CPU affinity shuffled in one twin"  # what the intervention does, in words
+    # Asks no less than the intervention does, and what the twin delivers then shows where its values came from. What
+    # it changes may matter to a program where the intervention would not.
+    marked: Freeze | None = None
 
 
 class Source:

@@ -10,22 +10,36 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from twinrun.comparison.shown import FROZEN_TIME, TICK
-from twinrun.protocol import Event, Evidence, Point, SecondLook, Suspect, Vary, Weight, Wrap, differs, one
+from twinrun.comparison.shown import AHEAD, FROZEN_TIME, TICK
+from twinrun.protocol import (
+    Event,
+    Evidence,
+    Freeze,
+    Point,
+    SecondLook,
+    Suspect,
+    Vary,
+    Weight,
+    Wrap,
+    differs,
+    one,
+)
 from twinrun.protocol.variation import Setting, Variation, inside
 from twinrun.sources.fresh_values import FreshValues
 from twinrun.twin.callers import Caller, direct_caller
 from twinrun.twin.session import Session
 
 NAME = "clock"
-# Another year, month, day of the month and of the week, hour, minute, second, and fraction of a second.
-AHEAD = datetime.timedelta(days=397, hours=1, minutes=1, seconds=1.25)
 _FROZEN_COUNTER = 1000.0
+# An action beside those that are recorded: frozen is the whole clock, from a year ahead on. That asks what a moved clock
+# asks, and leaves its marks in what the program prints.
+_AHEAD = "ahead"
 # They measure, and do not tell the time of day.
 _COUNTERS = (
     "perf_counter", "monotonic", "perf_counter_ns", "monotonic_ns", "process_time", "process_time_ns", "thread_time",
 )  # fmt: skip
 _now, _localtime = time.time, time.localtime
+_started = _now()
 _readings = itertools.count(1)
 
 # What a function answers for a moment: takes the original (or the class that it is called on), the moment, and the
@@ -61,13 +75,15 @@ def _moment(session: Session, action: str, who: Caller, *, counts: bool = False)
     """What the clock is to show this line: a fixed moment, a little later at every call, where the line is frozen; a
     moved one where the clock of this twin is moved. None: now. Where the whole clock is frozen, every reading is a tick
     after the one before, wherever it is made: no duration is 0, and all are multiples of the tick."""
+    if session.log.freezes_everywhere(NAME, _AHEAD):
+        return (_FROZEN_COUNTER if counts else _started + AHEAD) + TICK * next(_readings)
     if session.log.frozen(NAME, action, who) is not None:
         start = _FROZEN_COUNTER if counts else FROZEN_TIME
         if session.log.freezes_everywhere(NAME):
             return start + TICK * next(_readings)
         return start + 0.001 * session.log.turns(NAME, action, who)
     moved = session.varied.get("clock") == "moved" and not counts
-    return _now() + AHEAD.total_seconds() if moved else None
+    return _now() + AHEAD if moved else None
 
 
 def _function(name: str, action: str, answer: Answer, *, required: int = 0) -> Wrap:
@@ -133,7 +149,7 @@ def _tells_time(event: Event) -> bool:
 class Clock(FreshValues):
     name = NAME
     codes = ("TW303",)
-    actions = ("read", "date")
+    actions = ("read", "date", _AHEAD)
     messages = (("read", "the clock is read"), ("date", "the date or time is read"))
     weight = Weight(init=2, batch=3, later=5)
     points = tuple(_points())
@@ -168,5 +184,6 @@ class Clock(FreshValues):
         for event in self.events_of(events):
             if _tells_time(event):
                 why = f"{event.call} is read at {Path(event.file).name}:{event.line}"
-                return SecondLook(why, Vary("clock"), "with the clock of one twin a year ahead")
+                how = "with the clock of one twin a year ahead"
+                return SecondLook(why, Vary("clock"), how, marked=Freeze(NAME, _AHEAD))
         return None

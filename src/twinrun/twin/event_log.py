@@ -146,9 +146,9 @@ class EventLog:
         """Whether any use of this kind is frozen, at some line."""
         return any(freeze.covers(source, action) for freeze in self._freezes)
 
-    def freezes_everywhere(self, source: str) -> bool:
-        """Whether every use of a source is frozen, at every line."""
-        return Freeze(source) in self._freezes
+    def freezes_everywhere(self, source: str, action: str = "") -> bool:
+        """Whether every use of a source, or every one of this kind, is frozen, at every line."""
+        return Freeze(source, action) in self._freezes
 
     def frozen(self, source: str, action: str, caller: Caller | None) -> int | None:
         """A number for this use when it is frozen: the same in every run, another at every turn."""

@@ -13,11 +13,12 @@ from twinrun.twin.callers import caller
 
 
 def _timestamp(session: Any, original: Any) -> Any:
+    from twinrun.comparison.shown import AHEAD
     from twinrun.frameworks.tensorflow.tensors import as_array
-    from twinrun.sources.clock import AHEAD
 
     entropy = getattr(os.urandom, "__wrapped__", os.urandom)
-    ahead = AHEAD.total_seconds() if session.varied.get("clock") == "moved" else 0.0
+    moved = session.varied.get("clock") == "moved" or session.log.freezes_everywhere("clock", "ahead")
+    ahead = AHEAD if moved else 0.0
 
     def timestamp(name: Any = None) -> Any:
         who = caller()
