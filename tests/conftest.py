@@ -7,13 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from pages import blocks, install
 
 # How long an example takes says something about the machine and nothing about the code. The examples are the same in every
-# run.
+# run: also those that hypothesis makes of constants in modules, which depend on what was imported by then.
 settings.register_profile("twinrun", deadline=None, derandomize=True)
 settings.load_profile("twinrun")
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 # Whoever starts the tests in the background makes them deaf to Ctrl-C or to a terminal that hangs up, and with them
@@ -42,11 +45,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     hard("--figures", metavar="FILE", help="where to write what was measured, as JSON")
 
 
+# What whoever starts the tests may have set, and what changes what is printed or computed.
+_OUTSIDE = (
+    "NO_COLOR", "FORCE_COLOR", "COLUMNS", "KERAS_BACKEND", "OMP_NUM_THREADS", "XLA_FLAGS", "GITHUB_STEP_SUMMARY",
+)  # fmt: skip
+
+
 @pytest.fixture(scope="session", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as variables:
         variables.setenv("TWINRUN_HOME", str(tmp_path_factory.mktemp("twinrun")))
-        variables.delenv("PYTHONPATH", raising=False)
+        for name in ("PYTHONPATH", *_OUTSIDE):
+            variables.delenv(name, raising=False)
         yield
 
 

@@ -109,7 +109,7 @@ def twinrun(
     stdin: str | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str | None] | None = None,
-    timeout: float = 180,
+    timeout: float = 600,
 ) -> Answer:
     done = subprocess.run(
         [*COMMAND, *map(str, words)],
@@ -125,7 +125,7 @@ def twinrun(
 
 
 def python(
-    *words: str | Path, stdin: str = "", cwd: Path | None = None, timeout: float = 180, **env: str | None
+    *words: str | Path, stdin: str = "", cwd: Path | None = None, timeout: float = 600, **env: str | None
 ) -> Answer:
     """The same interpreter, with Twinrun nowhere near."""
     done = subprocess.run(
@@ -197,7 +197,7 @@ def belonging_to(word: str, groups: Set[int] = frozenset()) -> list[psutil.Proce
     return found
 
 
-def nobody_left(word: str, groups: Set[int] = frozenset(), seconds: float = 10.0) -> None:
+def nobody_left(word: str, groups: Set[int] = frozenset(), seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while left := belonging_to(word, groups):
         assert time.monotonic() < deadline, [process.cmdline() for process in left]

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import click
+import psutil
 import pytest
 
 from support import belonging_to, nobody_left, start, twinrun, write
@@ -84,7 +85,7 @@ def test_nothing_is_left_when_the_command_is_stopped(
     groups = started(ready, 2 if verb == "check" else 1)
     assert len(belonging_to(word, groups)) >= 7 * len(groups)
     command.send_signal(getattr(signal, how))
-    out, err = command.communicate(timeout=30)
+    out, err = command.communicate(timeout=90)
     nobody_left(word, groups)
     assert not [*folder.rglob("spec.json")]
     if how == "SIGKILL":
@@ -104,10 +105,13 @@ def test_nothing_is_left_when_the_command_is_stopped(
 @pytest.mark.parametrize("options", [("check",), ("check", "--sequential"), ("run",)])
 def test_nothing_is_left_after_a_timeout(family: tuple[Path, Path, str], options: tuple[str, ...]) -> None:
     program, ready, word = family
-    assert twinrun(*options, "--timeout", "4s", program, word, ready, "stay").code == 2
-    groups = {int(entry.name) for entry in ready.iterdir()}
-    assert groups
-    nobody_left(word, groups)
+    for seconds in (4, 16, 64):  # a busy machine may take longer to start all of them
+        assert twinrun(*options, "--timeout", f"{seconds}s", program, word, ready, "stay").code == 2
+        groups = {int(entry.name) for entry in ready.iterdir()}
+        nobody_left(word, groups)
+        if groups:
+            return
+    pytest.fail("the program was never ready")
 
 
 def test_nothing_is_left_of_a_program_that_ends_before_its_children(family: tuple[Path, Path, str]) -> None:
@@ -117,14 +121,23 @@ def test_nothing_is_left_of_a_program_that_ends_before_its_children(family: tupl
     nobody_left(word, groups)
 
 
+def past_start_up(process: int) -> None:
+    """Python itself has started: an interruption before that is Python's to answer."""
+    deadline = time.monotonic() + 60
+    while sum(psutil.Process(process).cpu_times()[:2]) < 0.1:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_the_command_can_be_stopped_while_the_twins_start(tmp_path: Path) -> None:
     program = write(tmp_path, "import time\ntime.sleep(600)")
     word = f"word-{time.monotonic_ns()}"
     for delay in (0.3, 0.6, 0.9):
         command = start("check", program, word)
+        past_start_up(command.pid)
         time.sleep(delay)
         command.send_signal(signal.SIGINT)
-        command.communicate(timeout=30)
+        command.communicate(timeout=90)
         assert command.returncode in (130, -signal.SIGINT)  # the latter before there is anything to stop
         nobody_left(word, set())
 

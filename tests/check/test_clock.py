@@ -54,6 +54,7 @@ def test_a_moved_clock_moves_every_way_of_reading_it_by_the_same(tmp_path: Path)
     text = """
         import datetime, pickle, time
         import tensorflow as tf
+        tf.timestamp(), time.strptime(time.ctime())  # what they load takes its time
         moments = [
             time.time(), time.time_ns() / 1e9, time.mktime(time.localtime()), float(tf.timestamp()),
             datetime.datetime.now().timestamp(), datetime.datetime.now(datetime.timezone.utc).timestamp(),

@@ -231,7 +231,7 @@ def test_a_run_can_be_read_while_it_goes_and_after_it_was_killed(tmp_path: Path)
     finally:
         for child in children(command.pid):
             os.kill(child, signal.SIGKILL)
-        command.communicate(timeout=30)
+        command.communicate(timeout=90)
     assert command.returncode == 128 + 9
     whole = Reader(folder)
     last = whole.last_step()

@@ -163,7 +163,7 @@ def test_several_programs_leave_what_they_know(tmp_path: Path, env: Any) -> None
 
 def test_a_timeout_and_a_difference_are_told_apart(tmp_path: Path, env: Any) -> None:
     write(tmp_path, ENDLESS)
-    document = check(tmp_path / "train.py", "--timeout", "4s", env=env).document
+    document = check(tmp_path / "train.py", "--timeout", "12s", env=env).document
     assert document["reason_kind"] == "timeout"
     assert {read_manifest(Path(twin)).status for twin in document["recordings"]} == {"cut-off"}
     write(tmp_path, PROGRAM.replace("seed(1)", "seed(__import__('os').getpid())"))

@@ -58,7 +58,7 @@ def test_twins_that_share_their_folder_run_one_after_the_other_when_one_fails_an
     text = """
         import os, time, twinrun
         os.close(os.open("lock", os.O_CREAT | os.O_EXCL))
-        time.sleep(1.0)
+        time.sleep(2.5)
         twinrun.probe("x", [1, 2])
         os.remove("lock")
         """

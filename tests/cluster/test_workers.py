@@ -78,7 +78,7 @@ def test_workers_that_repeat(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["", "--sequential"])
 def test_the_worker_that_differs_first_is_named(tmp_path: Path, how: str) -> None:
-    different = "lambda step, x: x + int.from_bytes(os.urandom(2), 'big') if step >= 4 - me else x"
+    different = "lambda step, x: x + int.from_bytes(os.urandom(3), 'big') if step >= 4 - me else x"
     document = workers(tmp_path, f"train(5, batch={different})", *how.split()).document
     first = document["first_difference"]
     assert document["verdict"] == "diverges"

@@ -60,7 +60,7 @@ def guilty(program: str) -> dict[str, int]:
 
 
 def test_a_variation_matters_beside_causes_that_need_none(tmp_path: Path) -> None:
-    for name in "abcd":
+    for name in "hcfadgbe":
         (tmp_path / "shards").mkdir(exist_ok=True)
         (tmp_path / "shards" / f"{name}.txt").write_text(name)
     program = """

@@ -59,6 +59,7 @@ for _ in range(40):
 """
 
 FED = """
+tf.config.threading.set_intra_op_parallelism_threads(8)
 cells = tf.constant(np.random.randint(0, 8, 400_000).astype("i4"))
 weights = tf.constant(np.random.normal(size=400_000).astype("f"))
 def counted(n):

@@ -19,7 +19,7 @@ from support import PLAIN, Answer, environment, python, twinrun, write
 
 TEXT = (ROOT / "docs" / "how-to" / "from-one-gpu-to-a-cluster.md").read_text()
 SRUN = """
-case "$*" in *ray*|*twinrun\\ check*) echo "srun $*"; exit;; esac
+case "$*" in *ray*|*twinrun\\ check*) echo "srun $*"; echo "$*" >> printed; exit;; esac
 for SLURM_PROCID in 0 1; do
     export SLURM_PROCID
     "$@" &
@@ -191,7 +191,10 @@ def test_the_resolver_of_tensorflow_finds_the_tasks_of_slurm(tmp_path: Path) -> 
 def test_ray_under_slurm_starts_a_head_the_others_and_the_check(tmp_path: Path) -> None:
     stand_in(tmp_path, "srun", SRUN)
     stand_in(tmp_path, "scontrol", 'printf "node%s\\n" 1 2 3 4')
-    stand_in(tmp_path, "sleep", "exec /bin/sleep 0.5")
+    # Not for some time, but until what was started before has printed.
+    (tmp_path / "printed").touch()
+    wait = "echo sleep >> slept; until [ $(wc -l < printed) -ge $(wc -l < slept) ]; do /bin/sleep 0.05; done"
+    stand_in(tmp_path, "sleep", wait)
     job = shell(tmp_path, "sh", "-c", block("sh", "### Ray under Slurm"), SLURM_JOB_NODELIST="node[1-4]")
     out, _ = job.communicate(timeout=60)
     assert out.splitlines() == [

@@ -41,9 +41,9 @@ def test_it_shows_the_steps_of_both_twins_and_how_fast_they_come(line: LiveLine)
     assert line.line(now).endswith("A step 1, B step 0")
     pair[0].step = pair[1].step = 41
     line.tick(SimpleNamespace(steps=40))  # type: ignore[arg-type]
-    assert line.line(now + 4).endswith("A step 41, B step 41 · 40 compared · 10.2/s")
-    pair[1].last_message = now - 8
-    assert "B step 41 (silent for 12 s)" in line.line(now + 4)
+    assert line.line(now + 8).endswith("A step 41, B step 41 · 40 compared · 5.1/s")
+    pair[1].last_message = now - 4
+    assert "B step 41 (silent for 12 s)" in line.line(now + 8)
 
 
 def test_it_says_what_is_tried_and_how_much_time_is_left(line: LiveLine) -> None:

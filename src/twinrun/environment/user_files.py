@@ -36,7 +36,7 @@ MOST_FILES = 2000
 class GitState:
     """Asks git in the background, while the rest of the environment is read."""
 
-    def __init__(self, folder: Path, patience: float = 2.0) -> None:
+    def __init__(self, folder: Path, patience: float = 10.0) -> None:
         self._folder = folder
         self._patience = patience
         self._settings: dict[tuple[str, str], str] = {}

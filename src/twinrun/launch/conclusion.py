@@ -144,7 +144,7 @@ class Conclusion:
         at = f" after step {twin.step}" if twin.step else ""
         # Give the others a moment: whether one twin or all of them fail is worth knowing.
         others = [other for other in self.twins if other is not twin]
-        moment = 15.0 if self.options.workers else 3.0
+        moment = 15.0 if self.options.workers else min(15.0, max(3.0, self.round.seconds))
         both = bool(others) and all((other.wait(timeout=moment) or 0) != 0 for other in others)
         for other in others:
             while other.readable():  # its last message
