@@ -46,6 +46,25 @@ with open(time.strftime("log-%Y%m%d-%H%M%S.txt"), "w") as file:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.py"]  # the user's folder is as it was
 
 
+def test_numbers_of_processes_are_known_that_the_program_has_ended(tmp_path: Path) -> None:
+    program = (
+        TRAINS
+        + """
+import os, signal, subprocess
+started = subprocess.Popen(["sleep", "60"])
+forked = os.fork()
+if not forked:
+    signal.pause()
+print("processes", [started.pid, forked])
+for number in (started.pid, forked):
+    os.kill(number, signal.SIGKILL)
+    os.waitpid(number, 0)
+"""
+    )
+    code, document = checked(tmp_path, program)
+    assert (code, document["delivered"]["output"]) == (0, "equal"), document["reason"]
+
+
 def test_a_result_that_is_not_watched_leaves_the_check_undecided(tmp_path: Path) -> None:
     program = (
         TRAINS

@@ -209,7 +209,7 @@ def delivery(recording: Path, facts: Facts, files: Changes) -> Delivery:
         return any(framework.is_progress(line) for framework in known)
 
     manifest = read_manifest(recording)
-    relatives = frozenset({facts.parent, *numbers_of_children(recording)})
+    relatives = frozenset({facts.parent, *facts.children, *numbers_of_children(recording)})
     run = Run(facts.process, manifest.started, manifest.ended or manifest.started, relatives)
     return Delivery(run, recording / OUTPUT, files, is_progress)
 

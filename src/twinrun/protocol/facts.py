@@ -70,6 +70,7 @@ class Facts(msgspec.Struct, kw_only=True, tag="facts"):
     step: int = 0
     process: int = 0  # its number
     parent: int = 0  # the number of the process that started it
+    children: list[int] = []  # the numbers of those that it started
     events: list[Event] = []
     inputs: Inputs = msgspec.field(default_factory=Inputs)
     environment: dict[str, Any] = {}

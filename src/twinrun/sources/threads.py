@@ -6,10 +6,12 @@ one of them ever runs, and they work in the order in which they were started."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -26,12 +28,16 @@ NAME = "threads"
 NUMBERED = "number the pieces of work, and sort the results by that number"
 # Seconds in which nothing else runs beside a thread; one that waits for another takes longer than that.
 _ALONE = 2.0
+# A worker of a pool never ends. Seconds after which it is taken to wait for work, if it has computed nothing meanwhile.
+_AT_REST = 0.05
+_POOLS = ("concurrent.futures.thread", "multiprocessing.pool")
 # Through which the user's own line starts a thread.
 _LIBRARIES = ("", "concurrent", "threading", "multiprocessing")
 # The internal threads of a pool of processes never end, and race for nothing of the program's.
 _INTERNAL = ("Pool._handle", "Queue._feed", "ResourceSharer", "_ExecutorManagerThread")
 _BUSY = "import os, sys\nparent = int(sys.argv[1])\nwhile os.getppid() == parent: sum(range(10000))"
 _start, _join = threading.Thread.start, threading.Thread.join
+_monotonic = time.monotonic
 
 
 class _Turns:
@@ -49,7 +55,10 @@ class _Turns:
                 self._waiting.append(thread)
                 return
             self._run(thread)
-        _join(thread, _ALONE)
+        if str(getattr(getattr(thread, "_target", None), "__module__", "")) in _POOLS:
+            _wait_for_rest(thread)
+        else:
+            _join(thread, _ALONE)
 
     def omit(self, thread: threading.Thread) -> None:
         self._omitted.append(thread)
@@ -84,6 +93,23 @@ class _Turns:
             with self._lock:
                 waiting = thread in self._waiting
         return waiting
+
+
+def _wait_for_rest(thread: threading.Thread) -> None:
+    """Until it has ended, has nothing to do, or has been alone for long enough."""
+    began, computed = _monotonic(), ""
+    while thread.is_alive() and _monotonic() - began < _ALONE:
+        before, computed = computed, _computed(thread)
+        if before and before == computed:
+            return
+        _join(thread, _AT_REST)
+
+
+def _computed(thread: threading.Thread) -> str:
+    """How much processor time it has had: another word whenever it had more."""
+    with unseen(), contextlib.suppress(OSError):  # it has ended, or this is no Linux
+        return Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().partition(" ")[0]
+    return ""
 
 
 _turns = _Turns()

@@ -48,6 +48,7 @@ def _gathered(recorder: Recorder) -> Facts:
         step=recorder.step,
         process=_process_id(),
         parent=_parent_id(),
+        children=recorder.family.children,
         events=events,
         inputs=inputs,
         environment=_environment(inputs.paths),

@@ -34,6 +34,7 @@ class Family:
     def __init__(self, spec: Spec, spec_file: str, identity: str = "") -> None:
         self.identity = identity  # empty for the program itself
         self.spec_file = spec_file
+        self.children: list[int] = []  # the numbers of the processes that this one has started
         self.home = Path(spec.folder) / files.FOLDER
         self._show_arguments = spec.show_arguments
         self._workers = spec.workers
@@ -62,6 +63,7 @@ class Family:
     def after_fork(self) -> None:
         """In the child."""
         self.identity, self._started, self.is_fork = self._forked, 0, True
+        self.children = []
         self._lock = threading.Lock()
 
     # new interpreters

@@ -54,7 +54,7 @@ def _fork_exec(session: Session, original: Any, *args: Any) -> Any:
             merged = {**before, **_encoded(added)}
             lines = [name + b"=" + value for name, value in merged.items()]
             args = (*args[:_ENVIRONMENT], lines, *args[_ENVIRONMENT + 1 :])
-    return original(*args)
+    return _child_of(family, original(*args))
 
 
 @replacement
@@ -65,7 +65,19 @@ def _posix_spawn(session: Session, original: Any, path: Any, argv: Any, env: Any
         if added:
             _look_at(family, argv, added)
             env = _merged(env, added)
-    return original(path, argv, env, **settings)
+    return _child_of(family, original(path, argv, env, **settings))
+
+
+@replacement
+def _fork(session: Session, original: Any) -> Any:
+    return _child_of(_family(session), original())
+
+
+def _child_of(family: Family | None, number: int) -> int:
+    """The number of a process that was started; 0 in a forked child."""
+    if family is not None and number:
+        family.children.append(number)
+    return number
 
 
 @replacement
@@ -105,6 +117,7 @@ POINTS = (
     Point("subprocess:_fork_exec", _fork_exec, _REASON, ("verdict",), optional=True),
     Point("os:posix_spawn", _posix_spawn, _REASON, ("verdict",), optional=True),
     Point("os:posix_spawnp", _posix_spawn, _REASON, ("verdict",), optional=True),
+    Point("os:fork", _fork, "the numbers of processes, which a program may print", ("cause",)),
     Point("os:system", _system, _REASON, ("verdict",)),
     Point("os:kill", _kill, "processes that the program ends", ("verdict",)),
     Point("os:killpg", _kill, "processes that the program ends", ("verdict",)),
