@@ -145,6 +145,8 @@ NOT_ONLY_SHOWN = [
     ("run 3 loss 0.51", "run 3 loss 0.52", "run 3 loss 0.53"),
     ("best run 3", "best run 5", "best run 4"),
     ("time series error 0.31", "time series error 0.33", "time series error 0.32"),
+    ("mean speed 3.21 m/s", "mean speed 3.22 m/s", "mean speed 3.21 m/s"),
+    ("turned at 0.51rad/s", "turned at 0.52rad/s", "turned at 0.51rad/s"),
     ("reward 12.3/step", "reward 12.9/step", "reward 12.5/step"),
     ("weights 1f0c9a3e", "weights 77ab01c2", "weights 0011aabb"),  # a checksum of what the clock reached
 ]

@@ -73,6 +73,9 @@ _BEFORE_NAME = re.compile(rf"(?<![^\W_])({_NAMES})[\s:=#\-_/\"']*([\w.<>]+[\-_./
 _BEFORE_PLACE = re.compile(
     rf"(?<![^\W_])({_NAMES}|{_PLACES})[\s:=#\-_/\"']*([\w.<>]+[\-_./])*$", re.IGNORECASE
 )
+_VELOCITY = re.compile(
+    r"\s*(?:[kcm]?m|rad|deg|rev|mi|ft)\s?/"
+)  # of a robot, say: a result, and no rate of the program
 _RATE = re.compile(
     r"\s*\w*\s?/\s?(s|sec|second|min)\b|\s*(s|ms|us|µs)/(it|step|epoch|batch)\b|\s*\w+ per (second|minute)"
 )
@@ -206,6 +209,8 @@ class _Differing:
         values = [_VALUE.fullmatch(word) for word in (self.one, self.other)]
         units = {value[2] for value in values if value}
         if not all(values) or len(units) > 1:
+            return None
+        if _VELOCITY.match(f"{min(units)}{self.after}"):
             return None
         return units.pop() or (re.match(r"\s*([\w%µ]*)", self.after) or ["", ""])[1]
 
