@@ -169,7 +169,7 @@ def still_there(
     if any(isinstance(part, str) for part in parts) or not found.line:
         return True  # an array that the clock reaches is a result
     lines = [
-        [delivery.run.ahead().hide(FROZEN.hide(delivery.run.hide(line))) for line in part or ()]
+        [delivery.run.ahead.hide(FROZEN.hide(delivery.run.hide(line))) for line in part or ()]
         for delivery, part in zip(frozen, parts, strict=True)
     ]
     if found.column >= 0:

@@ -73,9 +73,8 @@ _BEFORE_NAME = re.compile(rf"(?<![^\W_])({_NAMES})[\s:=#\-_/\"']*([\w.<>]+[\-_./
 _BEFORE_PLACE = re.compile(
     rf"(?<![^\W_])({_NAMES}|{_PLACES})[\s:=#\-_/\"']*([\w.<>]+[\-_./])*$", re.IGNORECASE
 )
-_VELOCITY = re.compile(
-    r"\s*(?:[kcm]?m|rad|deg|rev|mi|ft)\s?/"
-)  # of a robot, say: a result, and no rate of the program
+# Of a robot, say: a result, and no rate of the program.
+_VELOCITY = re.compile(r"\s*(?:[kcm]?m|rad|deg|rev|mi|ft)\s?/")
 _RATE = re.compile(
     r"\s*\w*\s?/\s?(s|sec|second|min)\b|\s*(s|ms|us|µs)/(it|step|epoch|batch)\b|\s*\w+ per (second|minute)"
 )
@@ -120,6 +119,7 @@ class Run:
         shown = ":".join(group for group in found.groups() if group)
         return "<time>" if shown in self._seconds else found[0]
 
+    @cached_property
     def ahead(self) -> Run:
         """What a clock shows that was frozen in this run and began ahead of it."""
         return Run(NO_PROCESS, self.began + AHEAD, self.began + AHEAD + _MOST_TICKS * TICK)
@@ -168,8 +168,9 @@ def only_shows(
 ) -> bool:
     """Whether two differing lines differ only in times, durations, rates, made-up names and the like. `frozen` holds the
     lines in two runs with the clock and made-up names frozen: what is equal there need only look like one of these, what
-    still differs must be beyond doubt. Or the line in one such run, where it must show what it has from there. `heading` names the column of the value where the line does not. `drawn`: random
-    draws or seeds that differed too, so that what looks made up may be a result in disguise."""
+    still differs must be beyond doubt. Or it holds the line in one such run, which must show that it has the value from
+    there. `heading` names the column of the value where the line does not. `drawn`: random draws or seeds that differed
+    too, so that what looks made up may be a result in disguise."""
     word = _PATH_WORD if frozen and _FROZEN_NAME.search(frozen[0]) else _WORD
     rows = [list(word.finditer(line)) for line in (a, b, *(frozen or ()))]
     if len(rows[0]) != len(rows[1]):
