@@ -33,7 +33,7 @@ _MOMENT = re.compile(r"\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19}")
 # Behind a comma stand thousandths of a second where the line goes on, as loggers write it; else it may be the next column.
 _TIME_OF_DAY = re.compile(
     r"(?<!\d)(?:\d{4}-?\d\d-?\d\d[-_T@ ]?(\d\d)[-_:.h]?(\d\d)[-_:.m]?(\d\d)|(\d\d):(\d\d):(\d\d))"
-    r"(?:\.\d+|,\d{3}(?=[\s\]):|-]))?(?!\d)"
+    r"(?:\.\d+|,\d{3}(?:\.\d+)?(?=[\s\]):|-]))?(?!\d)"
 )
 # As uuid1 and uuid4 make them: the version is a part of it.
 _UUID = re.compile(
