@@ -7,7 +7,7 @@ import traceback
 from twinrun import __version__
 
 FAULT = (
-    f"error: Twinrun {__version__} broke: this is a fault of Twinrun, not of your program, and nothing was judged\n"
+    f"error: Twinrun {__version__} failed: this is a bug in Twinrun, not in your program, and nothing was judged\n"
     "hint: please report it, with the lines above\n"
 )
 

@@ -103,7 +103,9 @@ class Delivered(Struct, frozen=True):
     files: int = 0  # that are equal by content
     views: str = "overlay"  # "shared": the twins wrote to one folder, and no file was compared
     differences: tuple[OutputDifference, ...] = ()
-    only_shows: tuple[str, ...] = ()  # places that differ in what shows the clock, a duration, a made-up name
+    only_shows: tuple[
+        str, ...
+    ] = ()  # places that differ in what shows the clock, a duration, a generated name
     ignored: tuple[str, ...] = ()  # places that the user has said may differ
     reordered: bool = False  # several threads or processes print, and their lines come in another order
 

@@ -87,11 +87,11 @@ OPTIONS: dict[str, Option] = {
     "contract": Option(
         "bitwise, ulp=N, rtol=…,atol=…, band=loss:1e-3,accuracy:0.5%, or output.", default="bitwise"
     ),
-    "sequential": Option("One twin after the other, for large models.", "switch"),
-    "no_diagnose": Option("Report where the twins differ, do not look for the cause.", "switch"),
+    "sequential": Option("Run the twins one after the other, to save memory.", "switch"),
+    "no_diagnose": Option("Report where the twins differ, without looking for the cause.", "switch"),
     "budget": Option("Time for the diagnosis.", "time", "120s"),
     "resume_diagnosis": Option(
-        "Go on with the diagnosis of a result that was saved as JSON: what it tried is not tried again.",
+        "Continue the diagnosis of a result saved as JSON, without repeating what was tried.",
         metavar="RESULT",
     ),
     "freeze": Option(
@@ -102,34 +102,35 @@ OPTIONS: dict[str, Option] = {
     ),
     "stress": Option("Shuffle the CPU affinity of all twins but the first, so that races show.", "switch"),
     "trace_ops": Option(
-        "Run functions eagerly and compare the step at hand op by op, as a diagnosis does.", "switch"
+        "Run functions eagerly and compare the current step op by op, as a diagnosis does.", "switch"
     ),
     "trace_pipeline": Option("The same for the functions of the input pipeline.", "switch"),
     "workers": Option(
-        "Each twin is a cluster of so many workers on this machine, which find each other by TF_CONFIG. "
-        "Several numbers (1,2,4): the program runs once with each, pinned, and these runs are compared.",
+        "Run each twin as a cluster of N workers on this machine, connected through TF_CONFIG. "
+        "With several numbers (1,2,4), run the program once with each, pinned, and compare these runs.",
         "counts",
         metavar="N[,N…]",
     ),
     "replicas": Option(
-        "Logical CPU devices where there is no GPU, so that a program for several can be tried.", "count"
+        "Make N logical CPU devices where there is no GPU, to test programs that use several devices.",
+        "count",
     ),
-    "worker_timeout": Option("How long a worker may stand still after another has ended.", "time", "60s"),
+    "worker_timeout": Option("How long a worker may stay idle after another has ended.", "time", "60s"),
     "engine": Option(
-        "Where the runs are made: in twin processes on this machine, or as tasks of a Ray cluster.",
+        "Where to run: in twin processes on this machine, or as tasks on a Ray cluster.",
         "choice",
         "local",
         choices=("local", "ray"),
     ),
     "ray_address": Option(
-        "The Ray cluster.  [default: the one that this machine belongs to]", metavar="HOST:PORT"
+        "The Ray cluster.  [default: the one this machine belongs to]", metavar="HOST:PORT"
     ),
-    "cpus_per_run": Option("CPUs that each run asks a node of the cluster for.  [default: 1]", "count"),
-    "gpus_per_run": Option("GPUs, likewise.  [default: 0]", "count", least=0),
+    "cpus_per_run": Option("CPUs that each run requests from the cluster.  [default: 1]", "count"),
+    "gpus_per_run": Option("GPUs that each run requests from the cluster.  [default: 0]", "count", least=0),
     "steps": Option("Stop after this many steps.", "count"),
     "pin": Option("Pin every source of randomness; see `twinrun doctor`.", "pin", metavar="[=SEED]"),
     "vary": Option(
-        "Change between the twins what must not matter: hashseed,fileorder,workerfiles,threads,load,timezone,clock or all.",
+        "Vary conditions between the twins that must not matter: hashseed, fileorder, workerfiles, threads, load, timezone, clock, or all.",
         metavar="LIST",
     ),
     "devices": Option(
@@ -140,42 +141,44 @@ OPTIONS: dict[str, Option] = {
     "timeout": Option("Give up after this long (90s, 5m).", "time"),
     "detail": Option("Keep a digest of every tensor of every step.", "switch"),
     "folder": Option("Where the recordings go.", metavar="FOLDER", flag=("--dir",)),
-    "keep_files": Option("Keep the files that each twin left, in FOLDER/A and FOLDER/B.", metavar="FOLDER"),
+    "keep_files": Option("Keep the files that each twin leaves, in FOLDER/A and FOLDER/B.", metavar="FOLDER"),
     "ignore_output": Option(
-        "Lines of output, or files by name, that may differ: a regular expression and the reason. May be repeated.",
+        "Allow matching lines of output, or files by name, to differ; give the reason. May be repeated.",
         "texts",
         metavar="'REGEX # REASON'",
     ),
     "show_arguments": Option(
-        "Write the program's arguments down as they are, but for what is surely a credential.", "switch"
+        "Record the program's arguments unmasked, except for clear credentials.", "switch"
     ),
     "follow": Option(
-        "Go on for this many steps after the first difference, to show in the report how it grows.",
+        "Continue for this many steps after the first difference, to show in the report how it grows.",
         "count",
         24,
         least=0,
     ),
     "keep": Option("Never remove these recordings to make room for others.", "switch"),
     "dump_limit": Option(
-        "Room for the tensors that differ, which are kept beside the recordings; of large ones the blocks that differ.",
+        "Disk limit for the tensors that differ, kept beside the recordings (of large ones, the differing blocks only).",
         "size",
         "256MB",
     ),
-    "no_progress": Option("No live line.", "switch"),
-    "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
+    "no_progress": Option("Do not show progress.", "switch"),
+    "quiet": Option("Print the verdict only.", "switch", flag=("--quiet", "-q")),
     "verbose": Option(
-        "Also what was tried, and what led to each finding.", "switch", flag=("--verbose", "-v")
+        "Also show what was tried, and what led to each finding.", "switch", flag=("--verbose", "-v")
     ),
-    "output_format": Option("How the result is written.", "choice", "text"),
+    "output_format": Option("The format of the result.", "choice", "text"),
     "output_file": Option(
-        "Write the result there instead of to stdout.", metavar="FILE", flag=("--output-file", "-o")
+        "Write the result to this file instead of stdout.", metavar="FILE", flag=("--output-file", "-o")
     ),
     "html": Option("Write a report that opens in a browser.", metavar="FILE"),
-    "mlflow": Option("Also log the result to MLflow, where its MLFLOW_* variables say.", "switch"),
+    "mlflow": Option("Also log the result to MLflow, as configured by its MLFLOW_* variables.", "switch"),
     "tensorboard": Option("Also log the result for TensorBoard, as a run in this folder.", metavar="FOLDER"),
-    "wandb": Option("Also log the result to Weights & Biases, as its WANDB_* variables say.", "switch"),
+    "wandb": Option(
+        "Also log the result to Weights & Biases, as configured by its WANDB_* variables.", "switch"
+    ),
     "fix_diff": Option(
-        "Print a patch for what can be fixed automatically, without running it; twinrun fix does.", "switch"
+        "Print a patch for what can be fixed automatically, without testing it (twinrun fix does).", "switch"
     ),
     # of one verb
     "at": Option(
@@ -184,50 +187,54 @@ OPTIONS: dict[str, Option] = {
         default="checkpoints",
         metavar="STEP",
     ),
-    "signal": Option("What it is stopped by.", "choice", "SIGKILL", choices=("SIGKILL", "SIGTERM")),
-    "most": Option("Stops at most, spread over the checkpoints.", "count", 5),
+    "signal": Option(
+        "The signal that stops the program.", "choice", "SIGKILL", choices=("SIGKILL", "SIGTERM")
+    ),
+    "most": Option("Test at most this many checkpoints, evenly spread.", "count", 5),
     "seed": Option("The seed that the patch writes.  [default: the program's own, or 42]", "count", least=0),
-    "write": Option("Apply the patch to the files; refused where they have uncommitted changes.", "switch"),
-    "force": Option("Write even there, and outside a git tree.", "switch"),
-    "interactive": Option("Ask about each change.", "switch"),
+    "write": Option("Apply the patch to the files; refused if they have uncommitted changes.", "switch"),
+    "force": Option("With --write: apply it even then, or outside a git repository.", "switch"),
+    "interactive": Option("Ask before each change.", "switch"),
     "keep_values": Option(
         "Keep the tensors themselves, so that two runs can be compared by value.", "switch"
     ),
-    "keep_newest": Option("Remove all but the newest.", "count", least=0),
+    "keep_newest": Option("Remove all but the N newest.", "count", least=0),
     "limit": Option(
-        "Remove the oldest until the rest takes no more than this.  [default: TWINRUN_STATE_LIMIT, or 5GB]",
+        "Remove the oldest until the rest takes at most this much.  [default: TWINRUN_STATE_LIMIT, or 5GB]",
         "size",
     ),
-    "all": Option("Remove all, those made with --keep too.", "switch"),
-    "dry_run": Option("Remove nothing, show what would be.", "switch"),
+    "all": Option("Remove all, including those made with --keep.", "switch"),
+    "dry_run": Option("Show what would be removed, and remove nothing.", "switch"),
     "source_only": Option("Read the source; run nothing.", "switch"),
-    "files": Option("Every argument is a file or folder to read; runs nothing.", "switch"),
-    "patches": Option("Show which functions Twinrun replaces, as found here, instead.", "switch"),
-    "controls": Option("Only these, separated by commas; all that are used by default.", metavar="LIST"),
-    "rounds": Option("Times each is run.", "count", 3),
-    "seeds": Option("Runs with different seeds, for each source.", "count", 10, least=2),
+    "files": Option("Read every argument as a source file or folder; run nothing.", "switch"),
+    "patches": Option("List the functions that Twinrun patches, and whether each was found here.", "switch"),
+    "controls": Option(
+        "Only these, separated by commas.  [default: all that the program uses]", metavar="LIST"
+    ),
+    "rounds": Option("How many times each is run.", "count", 3),
+    "seeds": Option("How many runs with different seeds, for each source.", "count", 10, least=2),
     "sources": Option(
-        "Also vary these alone, the others fixed: weights, data, dropout, augmentation, implementation, or single streams.",
+        "Also vary each of these alone, with the others fixed: weights, data, dropout, augmentation, implementation, or single streams.",
         metavar="LIST",
     ),
     "implementation_only": Option(
-        "Fix the seeds, pin nothing else, and measure what is not the seed's at all.", "switch"
+        "Fix the seeds, pin nothing else, and measure the variation that the seed does not explain.", "switch"
     ),
     "compare": Option("Compare two variants: saved spreads, or programs in quotes.", "switch"),
     "seed_option": Option(
-        "The program's own option for its seed, given with another seed in each run.", metavar="WORD"
+        "The program's own option for its seed; each run gets a different one.", metavar="WORD"
     ),
-    "one_in": Option("One honest run in so many may leave a band.", "count", 100, least=2),
-    "jobs": Option("Runs side by side.  [default: what processors and memory allow]", "count"),
-    "reuse": Option("A saved spread of the same program, whose runs are not made again.", metavar="FILE"),
+    "one_in": Option("Accept one false alarm per N unchanged runs.", "count", 100, least=2),
+    "jobs": Option("How many runs at a time.  [default: what processors and memory allow]", "count"),
+    "reuse": Option("A saved spread of the same program, whose runs are used again.", metavar="FILE"),
     "from_spread": Option(
-        "A saved spread: its bands are the contract, its most typical run the one to keep.", metavar="FILE"
+        "A saved spread: its bands become the contract, and its most typical run is kept.", metavar="FILE"
     ),
-    "name": Option("The baseline's name; without one, all that pyproject.toml names."),
+    "name": Option("The baseline's name.  [default: all that pyproject.toml names]"),
     "store": Option("Folder or fsspec address of the baselines.", variable="TWINRUN_BASELINES"),
-    "reason": Option("Why the change is right; kept in the baseline's history.", required=True),
+    "reason": Option("Why the change is intended; kept in the baseline's history.", required=True),
     "recording": Option("Use this recording instead of running a program.", metavar="FOLDER"),
-    "no_rerun": Option("When it fails, do not run again to see whether it repeats.", "switch"),
+    "no_rerun": Option("If it fails, do not run again to see whether it repeats.", "switch"),
 }
 
 
@@ -308,7 +315,9 @@ def _must_fit_one_run(value: dict[str, Any], contract: Contract) -> None:
     for name in _OF_TWINS:
         if value[name] != OPTIONS[name].parse(name, None):
             flag = OPTIONS[name].flags(name)[0]
-            raise UsageError(f"{flag} is about twins, and each number of workers runs once", hint=hint)
+            raise UsageError(
+                f"{flag} cannot be combined with several numbers of workers, which run once each", hint=hint
+            )
     if contract.bands or contract.output:
         raise UsageError(
             "runs with several numbers of workers are compared by their tensors",

@@ -111,7 +111,7 @@ def test_a_program_that_cannot_run_on_what_it_left_repeats_from_the_same_start_a
     document = found(tmp_path, text)
     assert document["verdict"] == "repeats", document
     [note] = document["notes"]
-    assert "(weights): checked once more on the files that a run leaves" in note
+    assert "(weights): checked once more, starting from the files that a run leaves behind" in note
     assert "twin B alone ended with exit code 1" in note
 
 

@@ -116,7 +116,7 @@ def test_what_a_frozen_clock_and_its_looks_explain(a: str, b: str, frozen: str) 
     assert only_shows(a, b, (frozen, frozen))
 
 
-# What the same line shows in one run with the clock and made-up names frozen, and whether that is enough.
+# What the same line shows in one run with the clock and generated names frozen, and whether that is enough.
 IN_ONE_RUN = [
     ("seconds 3.2101", "seconds 3.4402", f"seconds {2 * TICK:.4f}", True),
     ("3.21s and loss 0.5", "3.44s and loss 0.5", f"{TICK}s and loss 0.5", True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,9 @@ def test_doctor_shows_that_the_programs_own_later_seed_takes_precedence(twinrun:
 def test_doctor_without_a_program_reports_what_is_missing_and_how_to_set_it(twinrun: Run) -> None:
     done = twinrun("doctor", "-v")
     assert done.returncode == 0
-    assert "controls in use here hold; missing: " in done.stdout.splitlines()[1]
+    subject, summary = done.stdout.splitlines()[:2]
+    assert f"tensorflow {version('tensorflow')}" in subject
+    assert "controls in use here hold; missing: " in summary
     text = " ".join(done.stdout.split())
     assert "-- op-determinism off set by nobody" in text
     assert "set it tf.config.experimental.enable_op_determinism()" in text

@@ -79,12 +79,12 @@ TYPICAL = CheckResult(
     experiments=(
         Experiment("with everything suspected frozen", "the twins repeat for 20 steps", "repeats", 20, 7.5),
         Experiment(
-            "with all of it frozen but this: Keras took a default seed from Python's random",
+            "with everything frozen except this: Keras took a default seed from Python's random",
             "they still differ, at step 0, phase init",
             "diverges",
         ),
     ),
-    notes=("the time for the diagnosis was spent; not tried: with shuffle frozen there",),
+    notes=("the time for the diagnosis ran out; not tried: with shuffle frozen there",),
     timing={"seconds": 9.5},
     recordings=("/home/you/.local/state/twinrun/check-1/A", "/home/you/.local/state/twinrun/check-1/B"),
 )
@@ -122,9 +122,7 @@ COUNTED = CheckResult(
                     Quantity(
                         "global batch size", "changed", "", f"1 worker: 8; {count} workers: {8 * count}"
                     ),
-                    Quantity(
-                        "learning rate", "unknown", "", "it is not a variable of the optimizer that was seen"
-                    ),
+                    Quantity("learning rate", "unknown", "", "no variable of the optimizer holds it"),
                 ),
             )
             for count in (2, 4)

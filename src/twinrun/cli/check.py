@@ -102,7 +102,7 @@ def _on_ray(given: dict[str, Any]) -> RayRequest | None:
     if given["engine"] != "ray":
         for name in _ON_RAY:
             if given[name] is not None:
-                raise UsageError(f"--{name.replace('_', '-')} is about a cluster", hint="add --engine ray")
+                raise UsageError(f"--{name.replace('_', '-')} requires --engine ray", hint="add --engine ray")
         return None
     if given["resume_diagnosis"]:
         raise UsageError("--resume-diagnosis does not work with --engine ray", hint="leave out --engine")
@@ -125,7 +125,7 @@ def _as_before(file: str) -> dict[str, Any]:
     except ValueError as problem:
         raise BadResult(f"the command of this result is damaged: {problem}", where=file) from None
     if any(MASK in word for word in words):
-        hint = "give the program and its arguments again, behind the options"
+        hint = "give the program and its arguments again, after the options"
         raise UsageError("an argument of the program may be secret, and was not saved", hint=hint)
     say(f"resuming: {inline(diagnosis.command)}")
     with check.make_context("check", words) as context:

@@ -158,7 +158,7 @@ def _printed(one: Delivery, other: Delivery) -> tuple[list[Mismatch], bool]:
 def still_there(
     found: Mismatch, frozen: Sequence[Delivery] | None, reader: Reader | None, *, drawn: Drawn
 ) -> bool:
-    """Whether a mismatch is more than a show. `frozen`: what two runs delivered with the clock and made-up names frozen, or
+    """Whether a mismatch is more than a show. `frozen`: what two runs delivered with the clock and generated names frozen, or
     one run, whose clock may have been ahead."""
     if frozen is None:
         return not found.line or not only_shows(found.a, found.b, None, found.heading)

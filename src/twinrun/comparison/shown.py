@@ -1,6 +1,6 @@
 """Lines of output that differ and yet hold the same results: what in them only shows when, where or how fast the program
 ran. Some of it is recognised by what is known of the run (its time, its process); the rest must be equal once the clock
-and made-up names are frozen, and must look like what it is."""
+and generated names are frozen, and must look like what it is."""
 
 from __future__ import annotations
 
@@ -166,8 +166,8 @@ def visible_lines(text: str) -> list[str]:
 def only_shows(
     a: str, b: str, frozen: Sequence[str] | None, heading: str = "", *, drawn: Drawn = "nothing"
 ) -> bool:
-    """Whether two differing lines differ only in times, durations, rates, made-up names and the like. `frozen` holds the
-    lines in two runs with the clock and made-up names frozen: what is equal there need only look like one of these, what
+    """Whether two differing lines differ only in times, durations, rates, generated names and the like. `frozen` holds the
+    lines in two runs with the clock and generated names frozen: what is equal there need only look like one of these, what
     still differs must be beyond doubt. Or it holds the line in one such run, which must show that it has the value from
     there. `heading` names the column of the value where the line does not. `drawn`: random draws or seeds that differed
     too, so that what looks made up may be a result in disguise."""

@@ -236,7 +236,7 @@ def _explained(
 
 def _notes(search: Search) -> list[str]:
     if search.findings or search.goal == FOREVER:
-        more = "with everything suspected frozen the twins still differ: something else is at work as well"
+        more = "with everything suspected frozen the twins still differ: there is another cause"
         explained = search.goal == FOREVER or search.op is not None
         return search.notes if explained else [*search.notes, more]
     if search.lab.untried and not search.lab.trials:
@@ -251,7 +251,7 @@ def _concluded(
     notes = [*diagnosis.notes, *notes, *dict.fromkeys(lab.notes)]
     if lab.untried:
         first, *more = dict.fromkeys(lab.untried)
-        why = _broken_off(lab.interrupted) if lab.interrupted else "the time for the diagnosis was spent"
+        why = _broken_off(lab.interrupted) if lab.interrupted else "the time for the diagnosis ran out"
         notes.append(f"{why}; not tried: {first}" + (f", and {len(more)} more" if more else ""))
     found = placed(findings, lab.options.patched)
     known = {(finding.code, finding.place) for finding in found}

@@ -27,7 +27,7 @@ from twinrun.recording.frame import PHASES
 from twinrun.recording.writing import filling
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Experiment
 
-_PUT_IN = f"put in what is {MASK}; --show-arguments shows all but credentials"
+_PUT_IN = f"replace {MASK} with the real values; --show-arguments shows all but credentials"
 MARGIN = 20  # steps beyond the first difference that must repeat
 Reach = tuple[float, int]  # step and phase up to which the twins agree
 FOREVER: Reach = (inf, 0)

@@ -20,7 +20,7 @@ from twinrun.source_audit.audit_result import merged, sift_seen
 Named = set[tuple[str, str, int]]  # code, file and line
 _AMONG = "the twins repeat with this and the other suspects frozen; whether it is needed was not tried"
 _UNTESTABLE = "no experiment can freeze it"
-_STILL = "with this and all other suspects frozen the twins still differ: something else is at work as well"
+_STILL = "with this and all other suspects frozen the twins still differ: there is another cause"
 _AUDIT = "the audit of the source follows it into training; no experiment showed it"
 _DATASETS = "the audit of a dataset that the program iterates shows it; no experiment did"
 _INPUT = "TW2"  # codes of the input pipeline
@@ -97,11 +97,7 @@ def _why(search: Search, suspect: Suspect) -> str:
     if not suspect.testable:
         return _UNTESTABLE
     if suspect in search.frozen:
-        return (
-            _AMONG
-            if search.goal == FOREVER
-            else "with it frozen the difference comes later, and does not vanish"
-        )
+        return _AMONG if search.goal == FOREVER else "with it frozen the difference comes later, but remains"
     return _STILL if suspect in search.tried else f"not tried: {suspect.experiment}"
 
 

@@ -244,7 +244,7 @@ class Search:
             if worst < self.goal:
                 self.goal, self.may_race = worst, True
                 self.notes.append(
-                    "the twins repeat in some runs only: something races that nothing here freezes"
+                    "the twins repeat in some runs only: a race remains that no experiment can freeze"
                 )
             held = sum(trial.reach >= self.goal for trial in runs)
             if held >= times:
@@ -345,7 +345,7 @@ def _as_trial(evidence: Evidence, interventions: frozenset[str]) -> Trial:
 def _without(left_out: Sequence[Suspect]) -> str:
     shown = "; ".join(dict.fromkeys(suspect.message for suspect in left_out[:3]))
     more = f"; and {len(left_out) - 3} more" if len(left_out) > 3 else ""
-    return f"with all of it frozen but this: {shown}{more}"
+    return f"with everything frozen except this: {shown}{more}"
 
 
 def _before_any_op(reach: Reach) -> bool:

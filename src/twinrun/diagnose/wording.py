@@ -53,7 +53,7 @@ class Seen:
 def proof(cause: Suspect, held: Seen, differs: Seen, steps: int | None, among_others: bool) -> str:
     """What the runs with a cause frozen showed, and those without. `steps`: None where they still differ, later."""
     others = ", and the other causes too," if among_others else ""
-    outcome = "the difference comes later, and does not vanish"
+    outcome = "the difference comes later, but remains"
     if steps is not None:
         length = f"for {steps} step{'s' if steps > 1 else ''}" if steps else "to the end"
         outcome = f"the twins repeat {length}"

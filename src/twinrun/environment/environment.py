@@ -86,6 +86,12 @@ class Environment(Masked):
         return typed(document, cls, "an environment", where)
 
 
+def facts_of(document: dict[str, Any], group: str) -> dict[str, Any]:
+    """One group of facts of an environment as JSON; empty where it could not be read."""
+    found: dict[str, Any] = document.get("facts", {}).get(group, {})
+    return found
+
+
 def is_unread(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(UNREAD)
 

@@ -62,7 +62,7 @@ class Search:
             if not new:
                 break
             if self.trials.time_left <= 0:
-                self.notes.append("the time was spent before all fixes were tried")
+                self.notes.append("the time ran out before all fixes were tried")
                 break
             tried = self.trials.diagnose([*self.units, *new])
             if tried.verdict == UNDECIDED and tried.reason_kind in _BROKEN:
@@ -188,7 +188,7 @@ class Search:
                 self._halves(group)
             return
         if self.trials.time_left <= 0:
-            self.notes.append("the time was spent before every change was shown to be needed")
+            self.notes.append("the time ran out before every change was shown to be needed")
             return
         if self.trials.check(rest).verdict == REPEATS:
             made = self.trials.patch(self.units).made

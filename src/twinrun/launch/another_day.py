@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
+from twinrun.environment.environment import facts_of
 from twinrun.launch.delivered import DeliveryJudge
 from twinrun.launch.options import Screen
 from twinrun.launch.round import Round
@@ -23,8 +24,6 @@ from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult
 _STEPS = 100  # enough to see whether the time of day reaches training
 # The next twin starts from the files that the one before left.
 _CARRIED = {"sequential": True, "carried": True}
-# Seconds, beside three times what the round before took: a program may wait for a moved clock.
-_PATIENCE = 60.0
 
 
 def look_again(
@@ -74,7 +73,7 @@ def _room(last: Round) -> int:
 
 def on_gpu(twins: Iterable[Facts]) -> bool:
     """Whether they computed on one. Its memory is not known to have room for more of them."""
-    found = [facts.environment.get("facts", {}).get("framework", {}).get("devices") for facts in twins]
+    found = [facts_of(facts.environment, "framework").get("devices") for facts in twins]
     return any(isinstance(devices, dict) and devices.get("kind") == "gpu" for devices in found)
 
 
@@ -137,7 +136,7 @@ def _changes(changed: list[str]) -> str:
 
 
 def _note_of_files(changed: list[str], found: CheckResult) -> str:
-    note = f"{_changes(changed)}: checked once more on the files that a run leaves"
+    note = f"{_changes(changed)}: checked once more, starting from the files that a run leaves behind"
     return f"{note}, which gave no answer: {found.reason}" if found.verdict == UNDECIDED else note
 
 
@@ -151,7 +150,7 @@ class Provoked(Question):
         self._looks = looks
         self._notes = tuple(f"{look.why}: checked once more {look.how}" for look in looks)
         self._changes = {
-            "timeout": _patience(last),
+            "timeout": last.patience,  # a program may wait for a moved clock
             "interventions": (*options.interventions, *added),
             "steps": options.steps if Stress() in added else min(options.steps or _STEPS, _STEPS),
         }
@@ -205,7 +204,7 @@ class Provoked(Question):
             conditions = replace(result.conditions, stress=options.stressed, varied=options.variations)
             return again, found.replace(conditions=conditions, notes=(*notes, *found.notes))
         if found.verdict == UNDECIDED:
-            notes = (*notes, f"that gave no answer after {again.seconds:.0f} s: {found.reason}")
+            notes = (*notes, f"that was inconclusive after {again.seconds:.0f} s: {found.reason}")
         return last, result.replace(notes=notes)
 
 
@@ -231,8 +230,3 @@ def _wanted_looks(last: Round) -> Iterable[SecondLook]:
                 continue
             asked.add(look.intervention)
             yield look
-
-
-def _patience(last: Round) -> float:
-    long_enough = 3 * last.seconds + _PATIENCE
-    return min(long_enough, last.options.timeout) if last.options.timeout else long_enough

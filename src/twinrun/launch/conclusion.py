@@ -86,7 +86,7 @@ class Conclusion:
         ):
             return self._result(UNDECIDED, self._nothing_seen())
         if any(twin.end is None for twin in self.twins):
-            known = f"equal up to step {self.judge.steps}, nothing is known of what came after"
+            known = f"equal up to step {self.judge.steps}, what came after is not known"
             return self._result(UNDECIDED, Reason("abrupt-exit", f"{NO_END}: {known}"))
         verdict, reason = self.judge.bands() if self.judge.observed else (REPEATS, None)
         return family.judge(self._result(verdict, reason))

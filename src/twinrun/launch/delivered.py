@@ -1,5 +1,5 @@
 """After a check whose twins agreed in everything that was watched: what the program delivered is compared too. Output that
-only shows the clock or a made-up name is set apart by one more round, with those frozen."""
+only shows the clock or a generated name is set apart by one more round, with those frozen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from twinrun.result import (
     Verdict,
 )
 
-_PATIENCE = 60.0  # seconds, beside three times what the round before took
 _SHOWN = 20  # differences that the result holds
 _LONGEST = 200
 _NAMED = 5  # lines that got different values
@@ -113,7 +112,7 @@ class DeliveryJudge:
         )
 
     def _not_only_shown(self, screen: Screen) -> list[Mismatch]:
-        """The mismatches that are still there with the clock and made-up names frozen, or that do not look like those."""
+        """The mismatches that are still there with the clock and generated names frozen, or that do not look like those."""
         last, doubtful = self.last, self._doubtful
         freezes, drawn = _shown_sources(last)
         if not freezes:
@@ -123,10 +122,9 @@ class DeliveryJudge:
             one = [_delivery(self.frozen, name, self.frozen.facts[-1])]
             if not any(still_there(m, one, read_by_frameworks, drawn=drawn) for m in doubtful):
                 return []
-        screen.say("trying: the output with the clock and made-up names frozen")
-        timeout = 3 * last.seconds + _PATIENCE
+        screen.say("trying: the output with the clock and generated names frozen")
         again = last.again(
-            "frozen-output", experiment=True, timeout=min(timeout, last.options.timeout or timeout),
+            "frozen-output", experiment=True, timeout=last.patience,
             interventions=(*last.options.interventions, *freezes), sequential=last.options.sequential or _in_turn(last),
         )  # fmt: skip
         again.screen = screen

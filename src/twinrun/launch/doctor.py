@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from twinrun.environment.environment import facts_of
+from twinrun.environment.packages import normalised
 from twinrun.errors import TwinrunError
 from twinrun.frameworks.examine import Examined
 from twinrun.launch.program import Program
@@ -94,8 +96,7 @@ def _run(
 
 
 def _examined(subject: str, result: RunResult, request: PinRequest | None, **more: Any) -> Examination:
-    packages = result.facts.environment.get("packages", {})
-    names = [name for framework in frameworks() for name in framework.packages]
-    spellings = [spelling for name in names for spelling in (name, name.replace("_", "-"))]
-    versions = {name: str(packages[name]) for name in spellings if name in packages}
+    installed = facts_of(result.facts.environment, "packages").get("installed", {})
+    names = [normalised(name) for framework in frameworks() for name in framework.packages]
+    versions = {name: installed[name] for name in names if name in installed}
     return Examination(subject, result.facts.controls, versions=versions, request=request, **more)

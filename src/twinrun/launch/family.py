@@ -114,7 +114,7 @@ class Comparison(Generic[Recording]):
         return self._unknown(name, one, other, result.steps_compared)
 
     def _unknown(self, name: str, one: Child[Recording], other: Child[Recording], steps: int) -> CheckResult:
-        known = f"equal up to step {steps}, nothing is known of what came after"
+        known = f"equal up to step {steps}, what came after is not known"
         if _failed(one, other):
             return _undecided(Reason("crashed", f"{name} failed: {known}"), steps)
         how = "was cut off while it ran" if one.cut_off or other.cut_off else CRASHED

@@ -32,5 +32,5 @@ def agree_by_luck(result: CheckResult, twins: Iterable[Facts]) -> CheckResult:
         return result
     if result.verdict != REPEATS:
         return result.replace(notes=(*result.notes, why))
-    reason = Reason("not-comparable", f"the twins agree by luck: {why}")
+    reason = Reason("not-comparable", f"the twins agree only by chance: {why}")
     return result.replace(verdict=UNDECIDED, reason=reason.message, reason_kind=reason.kind)

@@ -219,9 +219,7 @@ def _learning_rate(first: Cluster, run: Cluster, steps: Sequence[int]) -> Quanti
     rates = [cluster.workers[0].rates(steps) for cluster in (first, run)]
     known = [[rate for each in one for rate in each] for one in rates if one is not None]
     if len(known) < 2:
-        return Quantity(
-            "learning rate", "unknown", note="it is not a variable of the optimizer that was seen"
-        )
+        return Quantity("learning rate", "unknown", note="no variable of the optimizer holds it")
     return _number("learning rate", first, run, *known)
 
 

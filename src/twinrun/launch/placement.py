@@ -36,5 +36,5 @@ def misplaced(twin: str, use: DeviceUse) -> str | None:
     elsewhere = sorted(use.variables.keys() - there)
     if kind == "CPU" and elsewhere:
         where = ", ".join(elsewhere)
-        return f"twin {twin} was given {use.device}, and variables of it lay on {where}: the program may choose its device itself"
+        return f"twin {twin} was given {use.device}, and some of its variables were on {where}: the program may choose its device itself"
     return None

@@ -36,6 +36,21 @@ from twinrun.protocol.registry import source
 from twinrun.recording.frame import Frame
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Stream, Verdict
 
+_GRACE = 60.0  # seconds
+# What a further round is for, by the name of its folder, as the live line says it.
+_PURPOSES = {
+    "without-overlay": "each twin in a copy of the folder",
+    "one-after-the-other": "one twin after the other",
+    "on-the-same-files": "on the files that the first twin left",
+    "on-the-same-files-alone": "on the files that the first twin left, one twin after the other",
+    "on-the-same-files-pair": "on the files that the first twin left, two twins",
+    "stress": "under stress",
+    "stress-and-frozen": "under stress",
+    "stress-pair": "under stress, two twins",
+    "frozen": "with the clock frozen",
+    "again": "without what TensorFlow refused",
+}
+
 
 class Round:
     def __init__(self, options: CheckOptions, folder: Path, screen: Screen, store: ViewStore) -> None:
@@ -76,7 +91,7 @@ class Round:
         later = Round(replace(self.options, **changes), self.folder / name, self.screen, self.store)
         if not later.options.experiment:
             later.dumps = self.dumps  # the limit is one of the check
-            self.screen.say(f"another round: {name.replace('-', ' ')}")
+            self.screen.say(f"another round: {_PURPOSES.get(name, name)}")
         return later
 
     def one_more(self, name: str, **changes: Any) -> Round:
@@ -111,6 +126,12 @@ class Round:
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.started
+
+    @property
+    def patience(self) -> float:
+        """How long a further round may take, in seconds."""
+        long_enough = 3 * self.seconds + _GRACE
+        return min(long_enough, self.options.timeout) if self.options.timeout else long_enough
 
     # the twins
 

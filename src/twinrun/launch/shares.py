@@ -19,7 +19,6 @@ from twinrun.protocol.messages import End
 from twinrun.protocol.registry import source
 from twinrun.result import REPEATS, CheckResult
 
-_PATIENCE = 60.0  # seconds, beside three times what the round before took
 CODE = "TW602"
 
 
@@ -73,9 +72,10 @@ def _not_covered(last: Round, twin: Path) -> Finding | None:
     workers = _shares(twin)
     if len(workers) < last.options.workers:
         return None
-    last.screen.say("another round: one worker")
-    timeout = 3 * last.seconds + _PATIENCE
-    alone = last.again("one-worker", workers=1, runs=1, experiment=True, sequential=False, timeout=timeout)
+    last.screen.say("another round: one worker, which reads all the data")
+    alone = last.again(
+        "one-worker", workers=1, runs=1, experiment=True, sequential=False, timeout=last.patience
+    )
     alone.run()
     whole = _shares(alone.recording(alone.names[0]))
     fault = Coverage.of(workers, whole[0]).fault if whole else ""

@@ -258,7 +258,7 @@ def not_instrumented(trouble: Trouble, what: str) -> Reason:
     if trouble.cannot_write:
         return Reason("cannot-write", trouble.message)
     if trouble.no_device:
-        return Reason("not-comparable", f"{what} has not the device that it was given: {trouble.message}")
+        return Reason("not-comparable", f"{what} cannot use the device that it was given: {trouble.message}")
     kind: ReasonKind = "patch-missing" if trouble.missing_point else "not-instrumented"
     return Reason(kind, f"Twinrun could not instrument {what}: {trouble.message}")
 

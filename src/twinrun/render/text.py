@@ -153,7 +153,7 @@ def _delivered(result: CheckResult) -> Iterator[str]:
     if found.reordered:
         yield "  standard output: lines of several threads or processes in another order"
     if found.only_shows:
-        yield f"  differs only in what shows the time or a made-up name: {_some(found.only_shows)}"
+        yield f"  differs only in the time or a generated name: {_some(found.only_shows)}"
     if found.ignored:
         yield f"  differs and is ignored: {_some(found.ignored)}"
 

@@ -47,4 +47,4 @@ def current_run(folder: str | None = None) -> WandbRun:
 
 
 def hint() -> str:
-    return "`wandb login` says who you are; WANDB_MODE=offline needs neither that nor a network"
+    return "run `wandb login`, or set WANDB_MODE=offline, which needs neither a login nor a network"
