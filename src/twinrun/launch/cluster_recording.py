@@ -173,6 +173,6 @@ def _incomplete(child: Child[Path]) -> Reason | None:
         return not_instrumented(child.trouble, name)
     if child.about.worker is not None and not child.whole:
         steps = child.content.steps if child.content is not None else 0
-        known = f"what came after is not known step {steps}"
+        known = f"what came after step {steps} is not known"
         return Reason("abrupt-exit", f"{name} {CRASHED}: {known}")
     return None

@@ -13,6 +13,7 @@ from twinrun.launch.twin_process import Twin
 from twinrun.recording.frame import Frame
 
 Look = Callable[[list[Frame]], bool]  # the judge: True to hold the twins here
+_PAUSE = 0.02  # seconds between two looks at twins that wait for no answer: to wake at every step takes a core from them
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ def advance(
     selector = selectors.DefaultSelector()
     for twin in twins:
         selector.register(twin.channel, selectors.EVENT_READ, twin)
+    free = not any(twin.waits for twin in twins)
     with selector:
         while True:
             events = selector.select(timeout=0.1)
@@ -62,6 +64,8 @@ def advance(
                 return Outcome("uneven", silent[0])
             if deadline is not None and time.monotonic() > deadline:
                 return Outcome("timeout", min(twins, key=lambda twin: (twin.count, not twin.ended)))
+            if free and events:
+                time.sleep(_PAUSE)
 
 
 def _failed(twin: Twin, silence: bool) -> bool:

@@ -171,7 +171,7 @@ def _ending(twin: Twin, kind: str, options: RunOptions, observed: bool) -> tuple
     if code:
         return (code if code > 0 else 128 - code), Reason("crashed", f"the program {ending(code)}")
     if twin.end is None:
-        return 2, Reason("abrupt-exit", f"{NO_END}: what came after is not known step {twin.step}")
+        return 2, Reason("abrupt-exit", f"{NO_END}: what came after step {twin.step} is not known")
     if not observed and not children_of(twin.folder):
         return 0, no_step([twin.facts()])
     return 0, None

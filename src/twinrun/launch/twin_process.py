@@ -86,7 +86,7 @@ class Twin:
             str(folder), theirs.fileno(), str(program), program.shown_arguments, show_arguments=program.show_arguments,
             output=self._output.pipe, watched=tuple(framework.module for framework in frameworks()), interventions=setup.interventions, varied=setup.varied, **settings,
         )  # fmt: skip
-        self._waits = spec.lockstep
+        self.waits = spec.lockstep  # at every step, for an answer
         try:
             self.process = self._start(program, spec, theirs, setup)
         except BaseException:
@@ -146,7 +146,7 @@ class Twin:
         return self._trouble or (Trouble(problem, HINT, cannot_write=True) if problem else None)
 
     def go(self) -> None:
-        if not self._waits:  # nobody would read the message: after some hundreds of them, sending would block
+        if not self.waits:  # nobody would read the message: after some hundreds of them, sending would block
             return
         with contextlib.suppress(OSError):
             self.channel.send(wire.GO)

@@ -22,6 +22,7 @@ class Updater:
         self._optimizer = weakref.ref(optimizer)
         # What the optimizer counts with, the tf.Variable inside it, and a fast way to read that.
         self._counter: tuple[Any, Any, Together] | None = None
+        self._counts_with: Any = None  # its own attribute, by which it is told that this is still so
         self.count = 0
         self.known = False  # its variables are
 
@@ -57,15 +58,25 @@ class Updater:
         return max(0, self.count - before)
 
     def _value(self) -> Any:
-        counter = self._count_of()
-        if self._counter is None or self._counter[0] is not counter:  # Keras is slow to unwrap its variables
-            variable = _tf_variable(counter)
-            if not hasattr(variable, "_handle"):
+        own = getattr(self._optimizer(), "_iterations", None)
+        if self._counter is None or own is None or own is not self._counts_with:
+            if not self._find_counter():
                 return None
-            together = Together([variable._handle], [variable._dtype.as_datatype_enum])
-            self._counter = (counter, variable, together)
+            self._counts_with = own
+        assert self._counter is not None
         found = self._counter[2].read()
         return found[0] if found is not None else read(self._counter[1])
+
+    def _find_counter(self) -> bool:
+        """Keras is slow to show what it counts with, and to unwrap its variables."""
+        counter = self._count_of()
+        if self._counter is None or self._counter[0] is not counter:
+            variable = _tf_variable(counter)
+            if not hasattr(variable, "_handle"):
+                return False
+            together = Together([variable._handle], [variable._dtype.as_datatype_enum])
+            self._counter = (counter, variable, together)
+        return True
 
 
 def _tf_variable(variable: Any) -> Any:
