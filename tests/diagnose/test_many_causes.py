@@ -98,7 +98,7 @@ def test_a_diagnosis_out_of_time_says_what_is_likely_and_goes_on_from_there(tmp_
     likely = places(short, confirmed=False)
     assert {"TW102", "TW101", "TW103"} <= set(likely) <= CODES
     first = short["findings"][0]
-    assert first["evidence"][-1] == "to go on: twinrun check --resume-diagnosis result.json"
+    assert first["evidence"][-1] == "to continue: twinrun check --resume-diagnosis result.json"
 
     resumed = ("check", "--resume-diagnosis", "result.json", *save)
     assert twinrun(*resumed, cwd=tmp_path).code == 1

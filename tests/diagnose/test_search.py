@@ -3,7 +3,8 @@ however races fall, and whenever its time is over."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any
@@ -32,6 +33,12 @@ def suspect(name: str, rank: int = LIKELY, line: int = 1, **more: Any) -> Suspec
     return Suspect(name, "TW101", f"{name}:{line}", freeze, "/p/train.py", line, rank=rank, **more)
 
 
+def explain(search: Search, evidence: Evidence) -> None:
+    search.freeze_everything(evidence)
+    search.leave_out()
+    search.confirm()
+
+
 @dataclass
 class World:
     """A laboratory. Each cause makes the twins differ at its own place; freezing it takes that difference away. Those
@@ -49,6 +56,10 @@ class World:
     side_by_side: int = 0
     known_to_race: bool = True
     most_luck: int = 2
+
+    @contextlib.contextmanager
+    def ending_at(self, step: int) -> Iterator[None]:
+        yield
 
     def frozen(self, suspects: Iterable[Suspect]) -> frozenset[str]:
         return frozenset(str(freeze) for suspect in suspects for freeze in suspect.freeze)
@@ -106,7 +117,7 @@ class World:
         first = self.evidence(set())
         self.luck = lucky
         assert first is not None
-        search.explain(first)
+        explain(search, first)
         search.findings += likely_findings(search, first, ())
         return search
 
@@ -307,7 +318,7 @@ def likely(world: World, *, read: Sequence[Finding] = (), **evidence: Any) -> li
     first = world.evidence(set())
     assert first is not None
     first = replace(first, **evidence)
-    search.explain(first)
+    explain(search, first)
     return [(finding.code, finding.line) for finding in likely_findings(search, first, read)]
 
 
@@ -357,7 +368,7 @@ def test_an_unlikely_suspect_is_reported_without_proof_only_where_the_audit_agre
     search = Search(world, world.suspected)
     first = world.evidence(set())
     assert first is not None
-    search.explain(first)
+    explain(search, first)
     assert likely_findings(search, first, []) == []
     audited = Finding("TW101", "unseeded-python-random", "hash", "/p/train.py", 1)
     assert named(likely_findings(search, first, [audited])) >= {"hash:1"}

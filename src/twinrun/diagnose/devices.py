@@ -45,9 +45,9 @@ class OnDevices:
         computed = first.step > 0 and first.phase not in GIVEN
         if not computed or first.process:  # ops are traced in the program itself
             return evidence
-        usual, self.lab.steps = self.lab.steps, first.step
-        trial = self.lab.freeze([], what="every op of the step compared between the devices", tracing="step")
-        self.lab.steps = usual
+        what = "every op of the step compared between the devices"
+        with self.lab.ending_at(first.step):
+            trial = self.lab.freeze([], what=what, tracing="step")
         seen = trial.evidence if trial is not None else None
         if seen is not None and (seen.losses_alike or not evidence.losses_alike):
             return replace(evidence, traces=seen.traces)

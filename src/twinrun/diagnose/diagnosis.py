@@ -186,10 +186,7 @@ def _explained(
             found = devices.finding(evidence)
             return _concluded(result, lab, [found] if found is not None else [], [], before)
         evidence = alone.evidence or evidence
-        one = evidence.devices[0]
-        lab.options = replace(lab.options, interventions=on_one_device(lab.options.interventions, one))
-        note = f"the twins differ with both on {one} as well: what follows was found there"
-        before = structs.replace(before, notes=(*before.notes, note))
+        before = _continued_on(lab, evidence.devices[0], before)
     names = lab.options.variations
     if names:
         varied = Varied(lab)
@@ -201,6 +198,21 @@ def _explained(
         plain = without(Vary, lab.options.interventions)
         lab.options = replace(lab.options, interventions=plain)
         evidence = lab.trials[-1].evidence or evidence
+    return _searched(lab, result, evidence, before, names, saved_as)
+
+
+def _continued_on(lab: Laboratory, device: str, before: Diagnosis) -> Diagnosis:
+    """From here on both twins of every experiment are on this device."""
+    lab.options = replace(lab.options, interventions=on_one_device(lab.options.interventions, device))
+    note = f"the twins differ with both on {device} as well: what follows was found there"
+    return structs.replace(before, notes=(*before.notes, note))
+
+
+def _searched(
+    lab: Laboratory, result: CheckResult, evidence: Evidence, before: Diagnosis, names: tuple[str, ...],
+    saved_as: str | None,
+) -> CheckResult:  # fmt: skip
+    """What freezing shows; `names` are the variations that the check was asked for, which may matter besides."""
 
     def known_or_found(seen: Evidence) -> list[Suspect]:
         """A saved result has the suspects, and not the events that led to them."""
@@ -219,11 +231,7 @@ def _explained(
     read = evidence.code.audited() if not search.explained else ()
     findings = [*search.findings, *hidden, *likely_findings(search, evidence, read)]
     if lab.untried:
-        saved = shlex.quote(saved_as or str(lab.folder.parent / RESULT))
-        hint = f"to go on: twinrun check --resume-diagnosis {saved}"
-        findings = [
-            each if each.confirmed else replace(each, evidence=(*each.evidence, hint)) for each in findings
-        ]
+        findings = _to_be_continued(findings, saved_as or str(lab.folder.parent / RESULT))
     known = structs.replace(
         before,
         suspects=tuple(search.suspected),
@@ -232,6 +240,12 @@ def _explained(
         datasets=tuple(search.datasets),
     )
     return _concluded(result, lab, findings, _notes(search), known)
+
+
+def _to_be_continued(findings: list[Finding], saved_as: str) -> list[Finding]:
+    """Those that more experiments may confirm say how to make them."""
+    hint = f"to continue: twinrun check --resume-diagnosis {shlex.quote(saved_as)}"
+    return [each if each.confirmed else replace(each, evidence=(*each.evidence, hint)) for each in findings]
 
 
 def _notes(search: Search) -> list[str]:
@@ -261,10 +275,10 @@ def _concluded(
         for each in diagnosis.noticed
         if (each.code, each.place) not in known and (each.file or each.code not in codes)
     ]
-    told = result.replace(
+    reported = result.replace(
         findings=(*found, *noticed),
         experiments=tuple(trial.as_experiment() for trial in lab.trials),
         diagnosis=structs.replace(diagnosis, complete=not lab.untried),
         notes=tuple(notes),
     )
-    return lab.options.program.shown(told, lab.options.patched)
+    return lab.options.program.shown(reported, lab.options.patched)

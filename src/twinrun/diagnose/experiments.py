@@ -3,10 +3,11 @@ outcome and the command that repeats it; what is known from a saved result is no
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
@@ -180,6 +181,15 @@ class Laboratory:
         """The experiment with exactly these, where it was done."""
         done = (trial for trial in self.trials if trial.tracing == tracing)
         return next((trial for trial in done if trial.interventions == interventions), None)
+
+    @contextlib.contextmanager
+    def ending_at(self, step: int) -> Iterator[None]:
+        """Experiments that end at this step: of one that compares ops, what comes after it says nothing."""
+        usual, self.steps = self.steps, step
+        try:
+            yield
+        finally:
+            self.steps = usual
 
     @property
     def spent(self) -> bool:

@@ -13,6 +13,7 @@ from twinrun.diagnose.suspects import LIKELY, WORTH_A_TRIAL, blame_op, families
 from twinrun.diagnose.wording import Seen, finding_of, proof
 from twinrun.findings.finding import RACING, Finding
 from twinrun.protocol import Evidence, Suspect
+from twinrun.protocol.spec import Tracing
 from twinrun.recording.frame import PHASES
 from twinrun.result import DIVERGES, CheckResult
 
@@ -50,11 +51,6 @@ class Search:
     evidence: Evidence = field(init=False)  # of where the twins part in the end
     _check: Trial = field(init=False)
     _attempted: set[frozenset[str]] = field(default_factory=set)
-
-    def explain(self, evidence: Evidence) -> None:
-        self.freeze_everything(evidence)
-        self.leave_out()
-        self.confirm()
 
     def freeze_everything(self, evidence: Evidence) -> None:
         """All that is suspected; where that does not help, an op may be to blame."""
@@ -326,14 +322,11 @@ class Search:
 
     def _traced(self, evidence: Evidence, pipeline: bool) -> Trial | None:
         what = f"every op of {'the input pipeline' if pipeline else 'the step'} compared between the twins"
-        usual, self.lab.steps = self.lab.steps, evidence.first.step
-        trial = None
-        for _ in range(2):  # a race may need a second chance, and more steps, to show
-            trial = self.lab.freeze(self.frozen, what=what, tracing="pipeline" if pipeline else "step")
-            if trial is None or not trial.repeats:
-                break
-            self.lab.steps = usual
-        self.lab.steps = usual
+        tracing: Tracing = "pipeline" if pipeline else "step"
+        with self.lab.ending_at(evidence.first.step):
+            trial = self.lab.freeze(self.frozen, what=what, tracing=tracing)
+        if trial is not None and trial.repeats:  # a race may need a second chance, and more steps, to show
+            trial = self.lab.freeze(self.frozen, what=what, tracing=tracing)
         return trial
 
 

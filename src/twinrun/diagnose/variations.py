@@ -84,9 +84,8 @@ class Varied:
         return lines[0] if lines else None
 
     def _op_that_differs(self, name: str, seen: Evidence) -> Suspect | None:
-        before, self.lab.steps = self.lab.steps, seen.first.step
-        trial = self._vary((name,), f"every op of the step compared, {name} varied", tracing="step")
-        self.lab.steps = before
+        with self.lab.ending_at(seen.first.step):
+            trial = self._vary((name,), f"every op of the step compared, {name} varied", tracing="step")
         return blame_op(trial.evidence, pipeline=False) if trial is not None and trial.evidence else None
 
     def _vary(

@@ -51,7 +51,7 @@ class Origin:
     when: int  # position in execution order, to tell a seed that came before from one that came after
     stream: str | None = None  # the global stream it was drawn from, when that stream was not seeded
     deferred: bool = False  # drawn later, when data is read: a seed that is set before then still counts
-    # Which of several origins of one code in one place: `fit` for the shuffle that fit itself does.
+    # Which of several origins of one code in one place: `fit` for the shuffle that fit itself does, `hash` for hash().
     part: str = ""
     reached: str | None = None  # where it reached training; None as long as it did not
     # Something later in the program undid it: a walk whose folders are sorted in place.
@@ -112,7 +112,7 @@ def as_name(marks: Marks) -> Marks:
 
 
 def _is_unique(origin: Origin) -> bool:
-    return origin.code in ("TW108", "TW303") or (origin.code == "TW301" and origin.what.startswith("hash("))
+    return origin.code in ("TW108", "TW303") or (origin.code == "TW301" and origin.part == "hash")
 
 
 def by_position(marks: Marks) -> Marks:

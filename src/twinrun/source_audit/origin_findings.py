@@ -127,7 +127,6 @@ def _message(origin: Origin, late: SeedEvent | None) -> str:
         origin.part: True,
         "no stream": origin.stream is None,
         "raced": origin.raced,
-        "hash": origin.what.startswith("hash("),
     }
     keys = [f"{origin.code} {name}" for name, applies in variants.items() if applies]
     message = next((_MESSAGES[key] for key in keys if key in _MESSAGES), _MESSAGES[origin.code])

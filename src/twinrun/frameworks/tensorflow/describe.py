@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from twinrun.environment.environment import UNREAD
 from twinrun.frameworks.lazy import Lazy
 from twinrun.frameworks.tensorflow.runtime import build, config, context, tf
 from twinrun.sources.ops import available_cpus, thread_variable
@@ -56,7 +57,7 @@ def _guarded(read: Callable[[], object]) -> object:
     try:
         return read()
     except Exception as problem:  # a description must never stop the program it describes
-        return f"could not read: {type(problem).__name__}: {problem}"
+        return f"{UNREAD}{type(problem).__name__}: {problem}"
 
 
 def _built_with() -> dict[str, object]:

@@ -20,7 +20,7 @@ _WALK, _FOLDERS = "(a walk)", "(the folders of a walk)"
 def _hash(call: Call) -> Value:
     marks = call.marks
     if call.args and not call.first.is_numeric and not call.state.hash_seed_works:
-        marks |= call.varies("TW301")
+        marks |= call.varies("TW301", part="hash")
     return plain(marks, numeric=True)
 
 
