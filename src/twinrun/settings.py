@@ -114,7 +114,7 @@ OPTIONS: dict[str, Option] = {
     "replicas": Option(
         "Logical CPU devices where there is no GPU, so that a program for several can be tried.", "count"
     ),
-    "worker_timeout": Option("How long a worker may stand still after another has ended.", "time", "60s"),
+    "worker_timeout": Option("How long the workers of a cluster may all stand still.", "time", "60s"),
     "engine": Option(
         "Where the runs are made: in twin processes on this machine, or as tasks of a Ray cluster.",
         "choice",

@@ -163,7 +163,7 @@ class Cluster:
                 return blamed(failed)
             if None not in codes or self.stopped:
                 return None
-            if (waiting := self._standing_still(codes)) is not None:
+            if len(codes) > 1 and (waiting := self._standing_still(codes)) is not None:
                 return WorkerEnd(waiting.number, None, codes.index(0) if 0 in codes else None)
             time.sleep(_TICK)
 
