@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 OLDEST := .venv-oldest
 DIST   := .venv-dist
 
-.PHONY: help setup demo test test-slow test-gpu test-trackers hard test-oldest lint docs bench pictures clean lock dist sbom zoo zoo-heldout zoo-verify
+.PHONY: help setup demo test test-slow test-gpu test-trackers test-ray hard test-oldest lint docs bench pictures clean lock dist sbom zoo zoo-heldout zoo-verify
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -42,6 +42,14 @@ test-trackers: $(READY) $(VENV)/.trackers
 
 $(VENV)/.trackers: $(READY) constraints-trackers.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/trackers/site-packages -r constraints-trackers.txt
+	@touch $@
+
+## make test-ray: checks on a real Ray cluster of several nodes, all on this machine (a quarter of a gigabyte of packages)
+test-ray: $(READY) $(VENV)/.ray
+	$(BIN)/python -m pytest -m "slow or not slow" tests/engines
+
+$(VENV)/.ray: $(READY) constraints-ray.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/ray/site-packages -r constraints-ray.txt
 	@touch $@
 
 ## make hard: kills, a soak, full disks, many checks at once, a long run, fuzzing (an hour); HARD="-k soak --soak 50" for a part

@@ -157,6 +157,7 @@ def main(oldest: bool = False) -> None:
     for group, purpose in (
         ("libraries", "`make setup` adds for programs of tests"),
         ("trackers", "`make test-trackers` adds"),
+        ("ray", "`make test-ray` adds"),
     ):
         all_of_it = pinned(wanted("dev", group))
         added = {key: pin for key, pin in all_of_it.items() if key not in plain}

@@ -115,7 +115,7 @@ OPTIONS: dict[str, Option] = {
         "Make N logical CPU devices where there is no GPU, to test programs that use several devices.",
         "count",
     ),
-    "worker_timeout": Option("How long a worker may stay idle after another has ended.", "time", "60s"),
+    "worker_timeout": Option("How long all workers of a cluster may be idle.", "time", "60s"),
     "engine": Option(
         "Where to run: in twin processes on this machine, or as tasks on a Ray cluster.",
         "choice",

@@ -11,6 +11,7 @@ import pytest
 
 from support import PLAIN, check, twinrun, write
 from twinrun.launch.shares import Coverage
+from twinrun.protocol.facts import Share
 from twinrun.twin.share import ShareLog
 
 pytestmark = pytest.mark.usefixtures("tinynet")
@@ -130,4 +131,30 @@ def test_only_the_first_pass_counts_and_an_unknown_one_does_not() -> None:
     odd.add([("x", rows), ("scale", np.array(1.0))])
     first = marked.report()
     assert first is not None and len(first.elements) == 8 * 4
-    assert unmarked.report() is None and odd.report() is None
+    assert [log.report() for log in (unmarked, odd, ShareLog())] == [
+        Share(unknown="where a worker's first pass over the data ends was not seen"),
+        Share(unknown="a batch does not consist of elements"),
+        None,
+    ]
+
+
+def test_so_many_elements_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("twinrun.twin.share._MOST", 4)
+    rows = np.arange(12.0).reshape(12, 1)
+    one, more = ShareLog(), ShareLog()
+    for log, most in ((one, 4), (more, 8)):
+        for start in range(0, most, 4):
+            log.add([("x", rows[start : start + 4])])
+        log.begin_pass()
+        log.add([("x", rows[:4])])
+    known, unknown = one.report(), more.report()
+    assert known is not None and len(known.elements) == 8 * 4
+    assert unknown == Share(unknown="a worker reads more than 4 elements")
+
+
+def test_shares_that_cannot_be_judged_are_said_to_be(tmp_path: Path) -> None:
+    text = "for step in range(3):\n    train_on(rows[me::count])\n"
+    document = check(write(tmp_path, ROWS + text), "--workers", "2").document
+    assert (document["verdict"], document["findings"]) == ("repeats", [])
+    (note,) = (note for note in document["notes"] if "not judged" in note)
+    assert note.endswith("where a worker's first pass over the data ends was not seen"), note

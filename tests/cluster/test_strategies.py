@@ -32,6 +32,16 @@ def phases(recording: Path) -> list[tuple[str, str]]:
     return [each for each in seen if each[0] in ("batch", "gradient")]
 
 
+def copies_of_weights(recording: Path) -> dict[str, list[bytes]]:
+    """After the first step: of each variable, the digests of its copies."""
+    frame = next(frame for frame in open_recording(recording)[1].frames() if frame.span)
+    found: dict[str, list[bytes]] = {}
+    for entry, (phase, name) in enumerate(zip(frame.layout.phases, frame.layout.names, strict=True)):
+        if phase == "weights":
+            found.setdefault(re.sub(r"/replica_[0-9]+", "", name), []).append(frame.digest(entry))
+    return found
+
+
 def test_two_workers_repeat_and_every_replica_is_seen(tmp_path: Path) -> None:
     path = program(tmp_path, DATA, WORKERS, MODEL, FIT, keras="tf_keras")
     document = check(path, "--workers", "2", "--pin").document
@@ -55,29 +65,41 @@ def test_replicas_that_drift_apart(tmp_path: Path) -> None:
     assert [(each["code"], each["confirmed"]) for each in document["findings"]] == [("TW604", True)]
 
 
-def test_replicas_of_one_process(tmp_path: Path) -> None:
-    mirrored = 'strategy = tf.distribute.MirroredStrategy([f"/gpu:{number}" for number in range(4)])\n'
-    path = program(tmp_path, DATA, mirrored, MODEL, FIT)
-    document = check(path, "--replicas", "4").document
-    assert (document["verdict"], document["steps_compared"]) == ("repeats", 4), document
-    seen = phases(Path(document["recordings"][0]))
-    assert [name for phase, name in seen if phase == "batch"][:4] == [
+def mirrored(count: int, ops: str) -> str:
+    devices = f'[f"/gpu:{{number}}" for number in range({count})]'
+    return f"strategy = tf.distribute.MirroredStrategy({devices}, tf.distribute.{ops}())\n"
+
+
+def every_replica_is_seen(recording: Path, count: int) -> None:
+    """Its batch, its gradients, and its weights."""
+    seen = phases(recording)
+    assert [name for phase, name in seen if phase == "batch"][:count] == [
         "x",
-        *(f"x/replica_{n}" for n in (1, 2, 3)),
+        *(f"x/replica_{n}" for n in range(1, count)),
     ]
-    assert sum(name.startswith("local/") for _, name in seen) == 4 * 4
+    assert sum(name.startswith("local/") for _, name in seen) == 4 * count
     assert sum(name.startswith("reduced/") for _, name in seen) == 4
+    copies = [digests for name, digests in copies_of_weights(recording).items() if "kernel" in name]
+    assert len(copies) == 2 and all(len(digests) == count for digests in copies), copies
+    assert all(len(set(digests)) == 1 for digests in copies), copies
 
 
-# Each of these starts a dozen TensorFlow processes or more.
+@pytest.mark.parametrize(("count", "ops"), [(2, "ReductionToOneDevice"), (4, "HierarchicalCopyAllReduce")])
+def test_replicas_of_one_process(tmp_path: Path, count: int, ops: str) -> None:
+    path = program(tmp_path, DATA, mirrored(count, ops), MODEL, FIT)
+    document = check(path, "--replicas", str(count)).document
+    assert (document["verdict"], document["steps_compared"]) == ("repeats", 4), document
+    every_replica_is_seen(Path(document["recordings"][0]), count)
 
 
-@pytest.mark.slow
 def test_a_custom_loop_of_two_workers_repeats(tmp_path: Path) -> None:
     document = check(program(tmp_path, DATA, WORKERS, MODEL, LOOP), "--workers", "2", "--pin").document
     assert (document["verdict"], document["steps_compared"], document["findings"]) == ("repeats", 4, []), (
         document
     )
+
+
+# Each of these starts a dozen TensorFlow processes or more.
 
 
 @pytest.mark.slow
@@ -100,13 +122,14 @@ def test_gradients_that_the_program_sums_itself_are_seen(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keras", ["keras", "tf_keras"])
+@pytest.mark.parametrize("train", [FIT, LOOP], ids=["fit", "loop"])
 @pytest.mark.parametrize("ops", ["ReductionToOneDevice", "HierarchicalCopyAllReduce"])
-def test_mirrored_replicas_repeat(tmp_path: Path, keras: str, ops: str) -> None:
+def test_mirrored_replicas_repeat(tmp_path: Path, keras: str, train: str, ops: str) -> None:
     for count in (2, 4):
-        mirrored = f"strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.{ops}())\n"
-        path = program(tmp_path, DATA, mirrored, MODEL, FIT if keras == "keras" else LOOP, keras=keras)
+        path = program(tmp_path, DATA, mirrored(count, ops), MODEL, train, keras=keras)
         document = check(path, "--replicas", str(count)).document
         assert (document["verdict"], document["steps_compared"]) == ("repeats", 4), document
+        every_replica_is_seen(Path(document["recordings"][0]), count)
 
 
 @pytest.mark.slow

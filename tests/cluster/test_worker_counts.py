@@ -86,6 +86,8 @@ def test_a_batch_that_grows_with_the_workers(run: Any) -> None:
         document
     )
     assert "the steps are not as with 1 worker (1 worker: 4; 2 workers: 2)" in document["reason"]
+    (found,) = document["findings"]
+    assert (found["code"], found["confirmed"], found["message"]) == ("TW601", False, document["reason"])
     kept = outcomes(document)
     assert (kept["initial weights"], kept["global batches"], kept["weights"]) == (
         "equal",

@@ -8,6 +8,8 @@ import json
 import socket
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,8 +18,9 @@ from twinrun.comparison.frames import Difference
 from twinrun.launch.children import Child, Content
 from twinrun.launch.family import Comparison
 from twinrun.protocol.child import ChildProcess
+from twinrun.protocol.facts import WorkerEnd
 from twinrun.result import CheckResult
-from twinrun.twin.cluster import reserve
+from twinrun.twin.cluster import blamed, reserve
 
 pytestmark = pytest.mark.usefixtures("tinynet")
 
@@ -137,6 +140,46 @@ def test_a_worker_that_waits_for_one_that_has_ended_is_not_waited_for(tmp_path: 
     assert (
         "worker 0 stood still for 3 s after step 1, and worker 1 had ended after step 1" in document["reason"]
     )
+
+
+def test_workers_that_all_wait_are_not_waited_for(tmp_path: Path) -> None:
+    waits = "train(3 - me)\nif me: os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(3600)"
+    answer = workers(tmp_path, "import signal, time\n" + waits, "--worker-timeout", "3s")
+    document = answer.document
+    assert (answer.code, document["reason_kind"]) == (2, "timeout"), document
+    assert document["reason"] == (
+        "no worker did anything for 3 s (worker 0 after step 2, worker 1 after step 1): they may wait for each other "
+        "(--worker-timeout)"
+    )
+    nobody_left(str(tmp_path))
+
+
+def test_workers_that_train_or_print_now_and_then_do_not_stand_still(tmp_path: Path) -> None:
+    slowly = """
+import time
+for step in range(10):
+    time.sleep(0.5)
+    train(1) if step < 5 else print(step, flush=True)
+"""
+    # With a number of steps there is no round with one worker.
+    document = workers(tmp_path, slowly, "--worker-timeout", "2s", "--steps", "99").document
+    assert document["verdict"] == "repeats", document
+
+
+def test_a_worker_that_ends_before_the_steps_asked_for(tmp_path: Path) -> None:
+    document = workers(tmp_path, "train(2 if me else 10**9)", "--steps", "3").document
+    assert document["verdict"] == "repeats", document
+    assert [child["steps"] for child in document["children"]] == [3, 2]
+
+
+def test_of_two_that_fail_the_one_that_lost_its_peer_is_not_to_blame() -> None:
+    def worker(number: int, *, lost_peer: bool) -> Any:
+        return SimpleNamespace(number=number, lost_peer=lost_peer)
+
+    lost, failed, killed = worker(0, lost_peer=True), worker(1, lost_peer=False), worker(2, lost_peer=False)
+    assert blamed([(lost, 1), (failed, 1)]) == WorkerEnd(1, 1)
+    assert blamed([(lost, 1), (failed, 1), (killed, -9)]) == WorkerEnd(2, -9)
+    assert blamed([(lost, 1)]) == WorkerEnd(0, 1)
 
 
 def test_an_interrupted_check_leaves_no_worker(tmp_path: Path) -> None:

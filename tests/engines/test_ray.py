@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,11 @@ from nodes import left_in_tmp
 
 from support import PLAIN, Answer, interrupt, nobody_left, start, write
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'twinrun[ray]'")
+# What `make test-ray` installs, in a folder of its own.
+PACKAGES = Path(sys.prefix) / "ray" / "site-packages"
+if PACKAGES.is_dir():
+    sys.path.append(str(PACKAGES))
+ray = pytest.importorskip("ray", reason="Ray is not there (make test-ray installs it)")
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tinynet")]
 
 # A run waits for a file, so that a test can do something to the cluster while it is under way.

@@ -335,6 +335,19 @@ def test_the_order_of_a_sum_is_suspected_where_only_the_sum_differs(
     assert all(each.message == message for each in by_order)
 
 
+def test_where_gradients_are_summed_around_a_ring_another_way_is_tried() -> None:
+    def tried(one: str, two: str) -> list[str]:
+        made = [Made("MultiWorkerMirroredStrategy", 3, each, number=0) for each in (one, two)]
+        a, b = (event(("strategies", "make"), call="S", detail=each) for each in made)
+        evidence = Evidence(Difference(1, "gradient", "reduced/w"), side_by_side([a], [b]))
+        found = [each for each in suspects(evidence) if each.code == "TW603"]
+        assert "Implementation.AUTO" in found[0].in_words if one == two == "RING" else True
+        return [each.freeze[0].action for each in found]
+
+    assert tried("RING", "RING") == ["auto", "sorted"]
+    assert tried("AUTO", "RING") == tried("NCCL", "NCCL") == ["ring", "sorted"]
+
+
 def test_the_phase_decides_which_of_two_is_tried_first() -> None:
     keras, shuffle = event(KERAS, 2, via="keras"), event(("shuffle", "stage"), 3, seeded=False)
     both = [keras, shuffle], [other(keras), shuffle]

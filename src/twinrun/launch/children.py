@@ -19,13 +19,13 @@ from twinrun.protocol import Event, Facts
 from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
 from twinrun.protocol.facts import Failure, Inputs
-from twinrun.protocol.messages import End, Trouble
-from twinrun.protocol.registry import frameworks
+from twinrun.protocol.messages import End, SoFar, Trouble
+from twinrun.protocol.registry import lost_peer
 from twinrun.recording.folder import open_recording
 from twinrun.recording.reader import Reader
 from twinrun.recording.store import FILE, FIRST_CHAIN
 
-Found = TypeVar("Found", ChildProcess, End, Trouble)
+Found = TypeVar("Found", ChildProcess, End, SoFar, Trouble)
 Recording = TypeVar("Recording")  # the folder of one, or what a baseline keeps of it
 _PLACE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 _MOST_DRAWS = 64
@@ -80,7 +80,7 @@ def children_of(twin: Path) -> list[Child[Path]]:
         lost = "cut off" if str(about.pid) in signalled else "lost"
         trouble = _read(folder / files.TROUBLE, Trouble)
         status, content = end.status if end else lost, _content(folder, end)
-        together = end.facts.replicated if end else None
+        together = _known(folder, end).replicated
         found.append(Child(about, folder, status, trouble, content, together.number if together else None))
     return [child for child in found if child.counts]
 
@@ -149,17 +149,34 @@ def ends_of(twin: Path) -> list[tuple[ChildProcess, Path, End | None]]:
     return [(about, folder, _read(folder / files.END, End)) for about, folder in _started(twin)]
 
 
+def known_of(twin: Path) -> list[tuple[ChildProcess, Path, SoFar]]:
+    """What every process that a twin started knew of its strategy, also where it was ended from outside."""
+    return [(about, folder, _known(folder, end)) for about, folder, end in ends_of(twin)]
+
+
+def _known(folder: Path, end: End | None) -> SoFar:
+    if end is not None:
+        return SoFar(end.facts.replicated, end.facts.unrepeatable)
+    return _read(folder / files.SO_FAR, SoFar) or SoFar()
+
+
+def unrepeatable(own: str | None, twin: Path) -> str | None:
+    """Why no run repeats another: by what a process says itself, or else by those that it started."""
+    return own or next((known.unrepeatable for _, _, known in known_of(twin) if known.unrepeatable), None)
+
+
 def with_children(facts: Facts, twin: Path) -> Facts:
     """The facts of a twin, with what its children used and read. A cluster is known by its workers."""
     ends = ends_of(twin)
     ended = [end.facts for _, _, end in ends if end is not None]
+    facts = replace(facts, unrepeatable=unrepeatable(facts.unrepeatable, twin))
     if not ended:
         return facts
     workers = [end for about, _, end in ends if end is not None and about.worker is not None]
     if workers:
         facts = replace(
             workers[0].facts, process=facts.process, parent=facts.parent, worker_end=facts.worker_end,
-            notes=facts.notes, events=[], failure=_failure(workers),
+            notes=facts.notes, events=[], failure=_failure(workers), unrepeatable=facts.unrepeatable,
         )  # fmt: skip
     everyone = [facts, *ended]
     inputs = Inputs(
@@ -178,11 +195,6 @@ def _failure(workers: list[End]) -> Failure | None:
     one_ended = any(end.status == "ended" for end in workers)
     failures = (end.facts.failure for end in workers)
     return next((each for each in failures if each and not (one_ended and lost_peer(each))), None)
-
-
-def lost_peer(failure: Failure) -> bool:
-    """Whether a worker failed for want of another."""
-    return any(not set(framework.peer_errors).isdisjoint(failure.kinds) for framework in frameworks())
 
 
 def _union(lists: Iterable[list[str]]) -> list[str]:

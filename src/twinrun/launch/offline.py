@@ -7,20 +7,26 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from twinrun.comparison.contract import Contract
 from twinrun.comparison.frames import STEP_COUNT, Difference, unlike
 from twinrun.comparison.judge import Judge, not_comparable
 from twinrun.comparison.timeline import MOST_COLUMNS
 from twinrun.environment.verdict import with_environments
-from twinrun.launch.children import children_of
+from twinrun.errors import BadRecording
+from twinrun.launch.children import children_of, unrepeatable
 from twinrun.launch.family import Comparison, Family
-from twinrun.launch.judged import judged
+from twinrun.launch.judged import agree_by_luck, judged
 from twinrun.launch.no_step import no_step
 from twinrun.launch.options import FOLLOW
 from twinrun.launch.recorded_twin import RecordedTwin
+from twinrun.launch.replicas import judge_replicas
+from twinrun.protocol import Facts
+from twinrun.protocol.facts import Replicated
 from twinrun.recording.data_order import describe
 from twinrun.recording.frame import EVIDENCE, ROLLED_UP, Frame
-from twinrun.recording.manifest import Manifest, read_manifest
+from twinrun.recording.manifest import FILE, Manifest, read_manifest
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, ReasonKind, Verdict
 
 Answer = tuple[Verdict, Reason | None]
@@ -34,8 +40,21 @@ def compare_recordings(
     manifests = [read_manifest(each) for each in (a, b)]
     stopped = any(manifest.status in ("stopped", "held") for manifest in manifests)
     family = compare_children(a, b, contract, stopped=stopped, names=names)
-    result = compare_one(a, b, contract, names, observed=family.observed)
-    return with_environments(family.judge(result), *(manifest.environment for manifest in manifests))
+    result = family.judge(compare_one(a, b, contract, names, observed=family.observed))
+    twins = [
+        (folder, _recorded(folder, manifest)) for folder, manifest in zip((a, b), manifests, strict=True)
+    ]
+    result = judge_replicas(agree_by_luck(result, [facts for _, facts in twins]), twins)
+    return with_environments(result, *(manifest.environment for manifest in manifests))
+
+
+def _recorded(folder: Path, manifest: Manifest) -> Facts:
+    """What a recording keeps of what the program knew of its strategy."""
+    try:
+        replicated = msgspec.convert(manifest.replicated, Replicated | None)
+    except msgspec.ValidationError as problem:
+        raise BadRecording(f"{folder / FILE} is not the manifest of a recording: {problem}") from None
+    return Facts(replicated=replicated, unrepeatable=unrepeatable(manifest.unrepeatable, folder))
 
 
 def compare_children(

@@ -26,7 +26,7 @@ class CheckOptions(Intervened):
     workers: int = 0  # of the cluster that each twin is; 0: one process
     worker_counts: tuple[int, ...] = ()  # one run with each, compared; no twins
     replicas: int = 0  # devices that a machine without accelerators is to have; 0: as it is
-    worker_timeout: float = 60.0  # seconds that a worker may stand still after another has ended
+    worker_timeout: float = 60.0  # seconds that the workers may all stand still
     contract: Contract = BITWISE
     interventions: Interventions = ()
     sequential: bool = False

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from twinrun.comparison.frames import Difference
+from twinrun.errors import BadRecording
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
-from twinrun.launch.children import ends_of
+from twinrun.launch.children import known_of
 from twinrun.protocol import Facts
 from twinrun.protocol.child import ChildProcess
+from twinrun.protocol.facts import Replicated
 from twinrun.recording.folder import open_recording
 from twinrun.recording.reader import Reader
 from twinrun.result import DIVERGES, REPEATS, CheckResult
@@ -53,29 +55,28 @@ def judge_replicas(result: CheckResult, twins: Sequence[tuple[Path, Facts]]) -> 
 
 
 def _finding(drift: Drifted) -> Finding:
-    how = "the copies of every variable that the strategy mirrors are compared after each step"
+    how = "the copies of every trainable variable that the strategy mirrors are compared after each step"
     return finding("TW604", str(drift), confirmed=True, evidence=[how])
 
 
 def _drift_in(twin: Path, facts: Facts) -> Drifted | None:
     """The first of a twin."""
-    workers = [(about, folder, end.facts) for about, folder, end in ends_of(twin) if end is not None]
+    workers = [(about, folder, known.replicated) for about, folder, known in known_of(twin)]
     known = [(f" of {_name(about)}", own) for about, _, own in workers]
     if not any(about.worker is not None for about, _, _ in workers):  # a cluster is known by its workers
-        known.append(("", facts))
+        known.append(("", facts.replicated))
     found = [
         Drifted(drift.step, drift.variable, f"replica 0{where}", f"replica {drift.replica}{where}")
         for where, own in known
-        if own.replicated is not None and (drift := own.replicated.drift) is not None
+        if own is not None and (drift := own.drift) is not None
     ]
-    clusters: dict[str, list[tuple[ChildProcess, Path, Facts]]] = {}
+    clusters: dict[str, list[tuple[ChildProcess, Path, Replicated]]] = {}
     for about, folder, own in workers:
-        if own.replicated is not None and own.replicated.cluster:
-            clusters.setdefault(own.replicated.cluster, []).append((about, folder, own))
+        if own is not None and own.cluster and _is_recorded(folder):
+            clusters.setdefault(own.cluster, []).append((about, folder, own))
     for (first, folder, own), *others in clusters.values():
         for about, theirs, _ in others:
-            assert own.replicated is not None
-            apart = _first_drift((folder, theirs), own.replicated.variables)
+            apart = _first_drift((folder, theirs), own.variables)
             if apart is not None:
                 found.append(Drifted(*apart, _name(first), _name(about)))
     return min(found, key=lambda each: each.step, default=None)
@@ -83,6 +84,15 @@ def _drift_in(twin: Path, facts: Facts) -> Drifted | None:
 
 def _name(about: ChildProcess) -> str:
     return about.label if about.worker is not None else f"child {about.identity} ({about.label})"
+
+
+def _is_recorded(folder: Path) -> bool:
+    """One that was ended before it had written anything is not."""
+    try:
+        open_recording(folder)[1].close()
+    except BadRecording:
+        return False
+    return True
 
 
 def _first_drift(folders: tuple[Path, Path], variables: Sequence[str]) -> tuple[int, str] | None:
@@ -104,14 +114,12 @@ def _differ(one: Digest, other: Digest) -> bool:
 
 
 def _weights(reader: Reader, variables: Sequence[str]) -> Iterator[tuple[int, dict[str, Digest]]]:
-    """The digests of these variables after each step."""
+    """The digests of these variables after each step. One that is not reported is as it was."""
+    known: dict[str, Digest] = {}
     for frame in reader.frames():
         if frame.span and frame.digests:
-            places = frame.layout.places
-            entries = {
-                name: entry for name in variables if (entry := places.get(("weights", name))) is not None
-            }
-            yield (
-                frame.step,
-                {name: (frame.layout.kind(entry), frame.digest(entry)) for name, entry in entries.items()},
-            )
+            for name in variables:
+                entry = frame.layout.places.get(("weights", name))
+                if entry is not None:
+                    known[name] = frame.layout.kind(entry), frame.digest(entry)
+            yield frame.step, dict(known)

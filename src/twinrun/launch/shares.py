@@ -11,15 +11,16 @@ from pathlib import Path
 
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
-from twinrun.launch.children import children_of, ends_of, lost_peer
+from twinrun.launch.children import children_of, ends_of
 from twinrun.launch.round import Round
 from twinrun.protocol import Event, Facts, relative
 from twinrun.protocol.facts import WorkerEnd
 from twinrun.protocol.messages import End
-from twinrun.protocol.registry import source
+from twinrun.protocol.registry import lost_peer, source
 from twinrun.result import REPEATS, CheckResult
 
 CODE = "TW602"
+_NOT_SEEN = "the batches of a worker were not seen"
 
 
 @dataclass(frozen=True)
@@ -62,30 +63,41 @@ def judge_shares(last: Round, result: CheckResult) -> CheckResult:
     if len(last.facts) < (1 if last.options.sequential else len(last.names)):
         return result
     twin = last.recording(last.names[0])
-    found = _uneven(twin, last.facts[0])
-    if found is None and result.verdict == REPEATS and not last.options.steps:  # of all that they read
-        found = _not_covered(last, twin)
+    if (uneven := _uneven(twin, last.facts[0])) is not None:
+        return result.replace(findings=(*result.findings, uneven))
+    if result.verdict != REPEATS or last.options.steps:  # not of all that they read
+        return result
+    found = _not_covered(last, twin)
+    if isinstance(found, str):
+        note = f"whether the workers read every element of the data once was not judged: {found}"
+        return result.replace(notes=(*result.notes, note))
     return result if found is None else result.replace(findings=(*result.findings, found))
 
 
-def _not_covered(last: Round, twin: Path) -> Finding | None:
+def _not_covered(last: Round, twin: Path) -> Finding | str | None:
+    """What is wrong, or why that is not known."""
     workers = _shares(twin)
+    if isinstance(workers, str):
+        return workers
     if len(workers) < last.options.workers:
-        return None
+        return _NOT_SEEN
     last.screen.say("another round: one worker, which reads all the data")
     alone = last.again(
         "one-worker", workers=1, runs=1, experiment=True, sequential=False, timeout=last.patience
     )
     alone.run()
     whole = _shares(alone.recording(alone.names[0]))
-    fault = Coverage.of(workers, whole[0]).fault if whole else ""
-    if not fault:
-        return None
+    if isinstance(whole, str) or not whole:
+        return f"with one worker, {whole or _NOT_SEEN}"
     coverage = Coverage.of(workers, whole[0])
+    if coverage.foreign:
+        return "one worker alone reads other elements"
+    if not coverage.fault:
+        return None
     sizes = ", ".join(map(str, coverage.workers))
     how = f"one worker alone reads {coverage.whole} elements (--workers 1), these read {sizes}"
     return _finding(
-        last.facts[0], f"{len(workers)} workers do not share the data: {fault}", how, confirmed=True
+        last.facts[0], f"{len(workers)} workers do not share the data: {coverage.fault}", how, confirmed=True
     )
 
 
@@ -128,14 +140,14 @@ def _trains_with_others(facts: Facts) -> bool:
     return facts.replicated is not None and bool(facts.replicated.cluster)
 
 
-def _shares(twin: Path) -> list[Counter[int]]:
-    """The elements of each worker's first pass over the data."""
-    found = []
-    for about, _, end in ends_of(twin):
-        if about.worker is not None and end is not None and end.facts.share is not None:
-            data = end.facts.share.elements
-            found.append(Counter(struct.unpack(f"<{len(data) // 8}Q", data)))
-    return found
+def _shares(twin: Path) -> list[Counter[int]] | str:
+    """The elements of each worker's first pass over the data, or why those of one are not known."""
+    ends = (end for about, _, end in ends_of(twin) if about.worker is not None and end is not None)
+    shares = [end.facts.share for end in ends if end.facts.share is not None]
+    unknown = next((share.unknown for share in shares if share.unknown), None)
+    if unknown is not None:
+        return unknown
+    return [Counter(struct.unpack(f"<{len(each.elements) // 8}Q", each.elements)) for each in shares]
 
 
 def _finding(facts: Facts, message: str, how: str, *, confirmed: bool) -> Finding:

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from twinrun.findings.catalogue import finding
+from twinrun.findings.finding import Finding
 from twinrun.launch.cluster_recording import Cluster, Worker, incomplete, read_cluster
 from twinrun.launch.kept_quantities import GLOBAL_BATCH, kept_quantities
 from twinrun.launch.no_step import no_step
 from twinrun.launch.pin_outcome import strictly_missing, without_refused
 from twinrun.launch.round import Round
-from twinrun.protocol import Pin, PinRequest
+from twinrun.protocol import Pin, PinRequest, relative
+from twinrun.protocol.registry import source
 from twinrun.result import (
     DIVERGES,
     REPEATS,
@@ -24,6 +27,7 @@ from twinrun.result import (
     some_workers,
 )
 
+CODE = "TW601"
 ONCE = "each number of workers ran once: whether a run repeats with the same number, --workers with one number answers"
 
 
@@ -53,8 +57,10 @@ def compare_worker_counts(check: Round) -> CheckResult:
         kept = kept_quantities(first, run, check.options.contract)
         counts.append(WorkerCount(len(run.workers), run.last, kept))
     verdict, why = _verdict(counts)
+    found = (_finding(why.message, first),) if why is not None and verdict == DIVERGES else ()
     return known.replace(
         verdict=verdict,
+        findings=(*known.findings, *found),
         reason=None if why is None else why.message,
         reason_kind=None if why is None else why.kind,
         steps_compared=len(set.intersection(*(set(run.steps) for run in runs))),
@@ -99,6 +105,14 @@ def _says_nothing(one: Round, twin: Path, workers: Sequence[Worker]) -> Reason |
         return no_step(facts)
     missing = strictly_missing(one.options.pin, facts[0])
     return None if missing is None else Reason("pin-missing", missing)
+
+
+def _finding(message: str, cluster: Cluster) -> Finding:
+    """At the line that makes the strategy, as far as one does. One run of each number is no proof."""
+    events = [event for worker in cluster.workers for event in worker.facts.events]
+    made = next((event for event in events if CODE in source(event.source).codes), None)
+    file, line = (None, None) if made is None else (relative(made.file), made.line)
+    return finding(CODE, message, file=file, line=line, evidence=[ONCE])
 
 
 def _verdict(counts: Sequence[WorkerCount]) -> tuple[Verdict, Reason | None]:

@@ -10,6 +10,7 @@ import msgspec
 FOLDER = "children"  # in the folder of a twin
 FILE = "child.json"
 END = "end.json"  # what a child would have told a parent that listens
+SO_FAR = "so-far.json"  # what must be known of a child that is ended before it can say so
 TROUBLE = "trouble.json"
 SIGNALLED = "signalled.txt"  # the processes that the program itself sent a signal to
 

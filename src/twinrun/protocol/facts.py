@@ -28,7 +28,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 class WorkerEnd(msgspec.Struct, frozen=True):
     """A worker that did not end well: by its exit code, or, without one, because it stood still after another had
-    ended."""
+    ended, or with all others."""
 
     number: int
     code: int | None
@@ -53,9 +53,11 @@ class Replicated(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """The elements that a worker trained on in its first pass over the data, as digests of 8 bytes each."""
+    """The elements that a worker trained on in its first pass over the data, as digests of 8 bytes each. `unknown`: why they
+    are not known."""
 
-    elements: bytes
+    elements: bytes = b""
+    unknown: str = ""
 
 
 class DatasetsAudit(msgspec.Struct, frozen=True, tag="datasets"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from twinrun.protocol.evidence import Trace
-from twinrun.protocol.facts import DatasetsAudit, Facts
+from twinrun.protocol.facts import DatasetsAudit, Facts, Replicated
 from twinrun.recording.outline import Key, Outline, Part
 
 
@@ -40,6 +40,13 @@ class End(msgspec.Struct, frozen=True):
 
     status: str
     facts: Facts
+
+
+class SoFar(msgspec.Struct, frozen=True):
+    """What a child knows of its strategy while it trains; see Facts."""
+
+    replicated: Replicated | None = None
+    unrepeatable: str | None = None
 
 
 # Questions to a twin that is held, and their answers.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from twinrun.errors import BrokenPlugin, UsageError
 from twinrun.protocol.control import Control
+from twinrun.protocol.facts import Failure
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.source import Source
 from twinrun.protocol.variation import Variation
@@ -61,6 +62,11 @@ def sources() -> tuple[Source, ...]:
         for entry in source.entries:
             register(entry)
     return tuple(known.values())
+
+
+def lost_peer(failure: Failure) -> bool:
+    """Whether a worker failed for want of another."""
+    return any(not set(framework.peer_errors).isdisjoint(failure.kinds) for framework in frameworks())
 
 
 def source(name: str) -> Source:

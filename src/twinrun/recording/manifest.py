@@ -49,6 +49,8 @@ class Manifest(Masked, msgspec.Struct, frozen=True):
     varied: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     seal: Seal | None = None
+    unrepeatable: str | None = None  # why no run of the program can repeat another
+    replicated: dict[str, Any] | None = None  # training on the replicas of this process; see Facts
     twinrun: str = __version__
     schema: Annotated[int, msgspec.Meta(ge=1)] = SCHEMA
 

@@ -1,6 +1,6 @@
 """Starts the workers of a cluster on this machine, in front of the program that each of them runs. This process is the
-twin, and the workers are its children. When one of them fails, or stands still after another has ended, all are ended.
-Runs as a script."""
+twin, and the workers are its children. When one of them fails, or all that are left stand still, all are ended. Runs as a
+script."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import psutil
 
 from twinrun.protocol import child as files
-from twinrun.protocol.facts import WorkerEnd
-from twinrun.protocol.registry import frameworks
+from twinrun.protocol.facts import Failure, WorkerEnd
+from twinrun.protocol.registry import frameworks, lost_peer
 from twinrun.recording.output import ERRORS
 from twinrun.recording.printed import OUTPUT
 from twinrun.twin.callers import unseen
@@ -31,6 +32,7 @@ from twinrun.twin.shared_port import VARIABLE as PORT
 _TICK = 0.05  # seconds
 _GRACE = 2.0  # for the others to report what a failure does to them
 _BUSY = 0.02  # of a processor: a worker that waits for another uses less
+_LOOKS = 30  # at what the workers do, in the time after which they stand still
 _KEPT = 2_000_000  # bytes of a worker's output that its log keeps, beside the last lines
 _LAST = 40  # lines
 _LONGEST = 8192  # bytes of a line that are passed on before its end is there
@@ -56,6 +58,7 @@ class Log:
         self._file = path.open("wb", buffering=0)
         self._room = _KEPT
         self._last: deque[bytes] = deque(maxlen=_LAST)  # of what the file has no room for
+        self.lines = 0
         self._source, self._target = source, target
         self.thread = threading.Thread(target=self._follow, name=name, daemon=True)
         self.thread.start()
@@ -63,6 +66,7 @@ class Log:
     def _follow(self) -> None:
         with unseen(), self._source, self._file:
             for line in iter(lambda: self._source.readline(_LONGEST), b""):
+                self.lines += 1
                 self._keep(line)
                 self._target.write(line.decode("utf-8", "surrogateescape"))
                 self._target.flush()
@@ -100,20 +104,40 @@ class Worker:
             Log(logs / OUTPUT, self.process.stdout, sys.stdout, f"worker {number}"),
             Log(logs / ERRORS, self.process.stderr, sys.stderr, f"worker {number} errors"),
         ]
-        self._seen = (
-            time.monotonic(),
-            0.0,
-        )  # when it last did something, and the processor time it had used by then
+        self._recording = folder / files.FOLDER / str(number + 1)
+        self._active = time.monotonic()  # when it last did something
+        self._used = 0.0  # the processor time that it had used by then
+        self._left: tuple[int, ...] = ()  # what it had printed and recorded by then
+        self._report: dict[str, Any] = {}
 
     def poll(self) -> int | None:
         return self.process.poll()
 
+    def _reported(self) -> dict[str, Any]:
+        """What it said of itself at its end; empty where it has said nothing so far."""
+        if not self._report:
+            with contextlib.suppress(OSError, ValueError):  # it is just being written
+                self._report = json.loads((self._recording / files.END).read_bytes())
+        return self._report
+
+    @property
+    def has_stopped(self) -> bool:
+        """It has taken the steps asked for, and goes on unrecorded."""
+        return self._reported().get("status") == "stopped"
+
+    @property
+    def lost_peer(self) -> bool:
+        """Whether it failed for want of another."""
+        failure = self._reported().get("facts", {}).get("failure")
+        return failure is not None and lost_peer(msgspec.convert(failure, Failure))
+
     def still_for(self, now: float, patience: float) -> float:
-        """Seconds for which it has done next to nothing."""
-        used = _processor_time(self.process.pid)
-        if used - self._seen[1] > _BUSY * patience:
-            self._seen = (now, used)
-        return now - self._seen[0]
+        """Seconds for which it has done next to nothing: it has printed nothing, recorded nothing, and waited."""
+        used, waiting = _work(self.process.pid)
+        left = (*(log.lines for log in self._logs), _written(self._recording))
+        if used - self._used > _BUSY * patience or left != self._left or not waiting:
+            self._active, self._used, self._left = now, used, left
+        return now - self._active
 
     def end(self) -> None:
         if self.poll() is None:
@@ -124,10 +148,10 @@ class Worker:
 
 
 class Cluster:
-    def __init__(self, workers: Sequence[Worker], patience: float, children: Path) -> None:
+    def __init__(self, workers: Sequence[Worker], patience: float) -> None:
         self._workers = workers
         self._patience = patience
-        self._children = children  # where the recordings of the workers are
+        self._looked = time.monotonic()
 
     def wait(self) -> WorkerEnd | None:
         """Until all have ended, or have taken the steps asked for. The worker whose end was no good one, if any."""
@@ -135,32 +159,30 @@ class Cluster:
             codes = [worker.poll() for worker in self._workers]
             failed = [(worker, code) for worker, code in zip(self._workers, codes, strict=True) if code]
             if failed:
-                # A signal comes from outside; who ends by an error may do so because another was killed.
-                worker, code = min(failed, key=lambda each: (each[1] > 0, each[0].number))
                 self._give_others_time()
-                return WorkerEnd(worker.number, code)
+                return blamed(failed)
             if None not in codes or self.stopped:
                 return None
-            if any(code == 0 for code in codes) and (waiting := self._standing_still(codes)) is not None:
-                return WorkerEnd(waiting.number, None, codes.index(0))
+            if len(codes) > 1 and (waiting := self._standing_still(codes)) is not None:
+                return WorkerEnd(waiting.number, None, codes.index(0) if 0 in codes else None)
             time.sleep(_TICK)
 
     def _standing_still(self, codes: list[int | None]) -> Worker | None:
-        """One that may wait for ever for another that has ended: all that are left do nothing."""
+        """One that may wait for ever, for another that has ended or for one that waits too: all that are left do
+        nothing."""
         now = time.monotonic()
+        if now - self._looked < self._patience / _LOOKS:
+            return None
+        self._looked = now
         left = [worker for worker, code in zip(self._workers, codes, strict=True) if code is None]
         still = [worker.still_for(now, self._patience) for worker in left]
         return left[0] if min(still) > self._patience else None
 
     @property
     def stopped(self) -> bool:
-        """All have taken the steps asked for, and go on unrecorded."""
-        places = [self._children / str(worker.number + 1) / files.END for worker in self._workers]
-        if not all(place.exists() for place in places):
-            return False
-        with contextlib.suppress(ValueError):  # one is just being written
-            return all(json.loads(place.read_bytes())["status"] == "stopped" for place in places)
-        return False
+        """All that have not ended have taken the steps asked for."""
+        left = [worker for worker in self._workers if worker.poll() != 0]
+        return bool(left) and all(worker.has_stopped for worker in left)
 
     def _give_others_time(self) -> None:
         deadline = time.monotonic() + _GRACE
@@ -172,6 +194,13 @@ class Cluster:
             worker.end()
 
 
+def blamed(failed: Sequence[tuple[Worker, int]]) -> WorkerEnd:
+    """Of workers that failed at the same moment, with their exit codes. A signal comes from outside; who ends by an error
+    may do so because another was killed, or has failed itself."""
+    worker, code = min(failed, key=lambda each: (each[1] > 0, each[0].lost_peer, each[0].number))
+    return WorkerEnd(worker.number, code)
+
+
 def main(count: int, patience: float, command: list[str]) -> int:
     recorder = active()
     assert recorder is not None  # only a twin is started so
@@ -181,7 +210,7 @@ def main(count: int, patience: float, command: list[str]) -> int:
         addresses = [f"localhost:{port}" for port in ports]
         folder = Path(recorder.spec.folder)
         workers: list[Worker] = []
-        cluster = Cluster(workers, patience, folder / files.FOLDER)
+        cluster = Cluster(workers, patience)
         opened.callback(cluster.end)
         for number in range(count):
             workers.append(Worker(number, command, addresses, folder))
@@ -198,16 +227,34 @@ def _report(recorder: Recorder, failure: WorkerEnd | None, *, stopped: bool) -> 
         recorder.status = "failed"
 
 
-def _processor_time(pid: int) -> float:
-    """Of a process and those below it, in seconds."""
-    total = 0.0
+def _work(pid: int) -> tuple[float, bool]:
+    """Of a process and those below it: the processor time they have used, in seconds, and whether all their threads wait for
+    something other than a processor or a disk."""
+    used, waiting = 0.0, True
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
         for each in (process, *process.children(recursive=True)):
             with contextlib.suppress(psutil.Error):
                 times = each.cpu_times()
-                total += times.user + times.system
-    return total
+                used += times.user + times.system
+                waiting = waiting and _waits(each.pid)
+    return used, waiting
+
+
+def _waits(pid: int) -> bool:
+    """As the kernel has it: running, or able to, is R, and D is waiting for a disk."""
+    for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError, IndexError):  # it has just ended
+            if thread.read_text().rpartition(")")[2].split()[0] in "RD":
+                return False
+    return True
+
+
+def _written(recording: Path) -> int:
+    """When something was last written there."""
+    with contextlib.suppress(OSError):
+        return max((file.stat().st_mtime_ns for file in recording.iterdir()), default=0)
+    return 0
 
 
 if __name__ == "__main__":

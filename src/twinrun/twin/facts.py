@@ -38,7 +38,7 @@ def _gathered(recorder: Recorder) -> Facts:
         notes, findings = list(dict.fromkeys(session.notes)), list(session.pins.findings)
         return Facts(
             step=recorder.step, events=events, inputs=inputs, notes=notes, findings=findings, placed=recorder.placed(),
-            replicated=recorder.replicated(),
+            replicated=recorder.replicated(), unrepeatable=recorder.unrepeatable,
         )  # fmt: skip
     if recorder.spec.workers and not recorder.is_child:  # the rest is for the workers to say
         notes = list(dict.fromkeys(session.notes))

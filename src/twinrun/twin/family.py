@@ -17,7 +17,7 @@ from twinrun.masking import mask, mask_arguments, masked
 from twinrun.protocol import channel as wire
 from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
-from twinrun.protocol.messages import End
+from twinrun.protocol.messages import End, SoFar
 from twinrun.protocol.spec import CHILD, VARIABLE, Spec
 from twinrun.recording.frame import Frame
 from twinrun.twin.callers import own
@@ -133,6 +133,7 @@ class Mailbox:
     def __init__(self, family: Family) -> None:
         self._family = family
         self._folder: Path | None = None
+        self._so_far = SoFar()
 
     def folder(self) -> Path:
         if self._folder is None:
@@ -145,10 +146,19 @@ class Mailbox:
     def send_frame(self, frame: Frame) -> None:
         """The recording has it."""
 
+    def keep(self, so_far: SoFar) -> None:
+        """Written down as soon as it changes, and as a whole: this process may be ended at any time."""
+        if so_far != self._so_far:
+            self._so_far = so_far
+            file = self.folder() / files.SO_FAR
+            partial = file.with_suffix(".partial")
+            partial.write_bytes(wire.encode(masked(so_far)))
+            partial.replace(file)
+
     def send_message(self, kind: int, message: msgspec.Struct) -> None:
         if kind == wire.END:
             assert isinstance(message, End)
-            if self._folder is not None or message.facts.events:
+            if self._folder is not None or message.facts.events or message.facts.unrepeatable:
                 (self.folder() / files.END).write_bytes(wire.encode(masked(message)))
         elif kind == wire.TROUBLE:
             (self.folder() / files.TROUBLE).write_bytes(wire.encode(masked(message)))

@@ -17,7 +17,7 @@ import msgspec
 from twinrun.protocol import Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, DOING, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure, Replicated, WorkerEnd
-from twinrun.protocol.messages import Doing, End
+from twinrun.protocol.messages import Doing, End, SoFar
 from twinrun.protocol.spec import Spec
 from twinrun.recording.frame import MOST_LAYOUTS, PHASES, Frame, Layout, pack
 from twinrun.recording.manifest import Manifest, Status
@@ -137,6 +137,8 @@ class Recorder:
                 return  # it has weights, inherited or loaded, and has done nothing with them
             self._clock = now
             try:
+                if isinstance(self._channel, Mailbox):
+                    self._channel.keep(SoFar(self.replicated(), self.unrepeatable))
                 (self._writer or self._open()).write(frame)
                 self._last, self._held = blocks, None
                 if self.spec.keep_values:
@@ -267,6 +269,8 @@ class Recorder:
                     notes=tuple(facts.notes),
                     environment=facts.environment,
                     controls=msgspec.to_builtins(facts.controls, enc_hook=str),
+                    unrepeatable=facts.unrepeatable,
+                    replicated=msgspec.to_builtins(facts.replicated),
                 )
                 manifest.write(Path(self.spec.folder))
             self._channel.send_message(END, End(self.status, facts))

@@ -13,7 +13,7 @@ import xxhash
 from twinrun.protocol.facts import Share
 from twinrun.recording.digest import digest_array, digest_rows
 
-_MOST = 200_000  # elements; what comes after them is not known
+_MOST = 200_000  # elements of a pass; of more, nothing is known
 _REPLICA = re.compile(r"/replica_(\d+)$")
 Named = tuple[str, np.ndarray]
 
@@ -41,13 +41,15 @@ class ShareLog:
     def __init__(self) -> None:
         self._elements: list[int] = []
         self._passes: list[int] = []
-        self._whole = True
+        self._unknown = ""
 
     def add(self, batch: Iterable[Named]) -> None:
-        """One that does not consist of elements cannot be told apart."""
-        elements = elements_of(batch) if len(self._elements) < _MOST else None
-        if elements is None:
-            self._whole = False
+        if self._unknown or self._passes:  # only the first pass counts
+            return
+        if len(self._elements) >= _MOST:
+            self._unknown = f"a worker reads more than {_MOST:,} elements"
+        elif (elements := elements_of(batch)) is None:
+            self._unknown = "a batch does not consist of elements"
         else:
             self._elements += elements
 
@@ -57,12 +59,14 @@ class ShareLog:
             self._passes.append(len(self._elements))
 
     def report(self) -> Share | None:
-        if not self._elements or not self._whole:
+        if self._unknown:
+            return Share(unknown=self._unknown)
+        if not self._elements:
             return None
         first = self._passes[0] if self._passes else len(self._elements)
         elements = self._elements[:first]
         if not self._passes and len(set(elements)) < len(elements):
-            return None  # several passes, of which nobody knows where they begin
+            return Share(unknown="where a worker's first pass over the data ends was not seen")
         return Share(struct.pack(f"<{len(elements)}Q", *elements))
 
 

@@ -21,17 +21,18 @@ _ACTIONS = {
     "one-device": "with the gradients summed on one device",
     "hierarchical-copy": "with the gradients summed by hierarchical copy",
     "ring": "with the gradients summed around a ring",
+    "auto": "with the gradients summed by the collective that TensorFlow chooses",
     "sorted": "with the gradients of all workers sorted by value before they are summed",
     "one-replica": "with one replica",
 }
 _INSTEAD = {"MirroredStrategy": ("one-device", "hierarchical-copy")}
-_OF_WORKERS = ("ring", "sorted")
+_OF_WORKERS, _OF_RING = ("ring", "sorted"), ("auto", "sorted")
 _FIXED = {
     "MirroredStrategy": "tf.distribute.MirroredStrategy(devices, cross_device_ops=tf.distribute.ReductionToOneDevice())",
 }
 _FIXED_OF_WORKERS = (
     "communication_options=tf.distribute.experimental.CommunicationOptions(implementation="
-    "tf.distribute.experimental.CommunicationImplementation.RING)"
+    "tf.distribute.experimental.CommunicationImplementation.{})"
 )
 _IN_ORDER = (
     "every collective adds in the order of the workers and by the place of a value in its tensor: keep the order of the "
@@ -75,10 +76,11 @@ def _of_workers(session: Any, original: Any) -> Any:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         who = caller()
         given = signature.bind_partial(self, *args, **kwargs)
-        if _frozen(session, "ring", who):
-            ring = tf.distribute.experimental.CommunicationImplementation.RING
-            options = tf.distribute.experimental.CommunicationOptions(implementation=ring)
-            given.arguments["communication_options"] = options
+        for action in ("ring", "auto"):
+            if _frozen(session, action, who):
+                chosen = tf.distribute.experimental.CommunicationImplementation[action.upper()]
+                options = tf.distribute.experimental.CommunicationOptions(implementation=chosen)
+                given.arguments["communication_options"] = options
         original(*given.args, **given.kwargs)
         if _frozen(session, "sorted", who):
             _sum_sorted(self.extended._cross_device_ops)
@@ -153,6 +155,10 @@ class Strategies(Source):
             "distribute.parameter_server_strategy_v2:ParameterServerStrategyV2.__init__", _parameter_servers,
             "a strategy whose updates come in no fixed order", "verdict",
         ),
+        tf_point(
+            "distribute.parameter_server_strategy:ParameterServerStrategyV1.__init__", _parameter_servers,
+            "the same in TensorFlow 1", "verdict",
+        ),
     )  # fmt: skip
 
     def suspects(self, evidence: Evidence) -> Iterator[Suspect]:
@@ -178,9 +184,12 @@ class Strategies(Source):
         message = f"{event.call} has the gradients of its replicas summed by {ways}"
         if one.number != other.number:
             message += f", and worker {one.number} of one run is worker {other.number} of the other"
-        known = _FIXED.get(one.strategy) or f"tf.distribute.{one.strategy}({_FIXED_OF_WORKERS})"
+        ring = one.reduction == other.reduction == "RING"  # by which the sums differ already
+        of_workers = _FIXED_OF_WORKERS.format("AUTO" if ring else "RING")
+        known = _FIXED.get(one.strategy) or f"tf.distribute.{one.strategy}({of_workers})"
         notes = ("what every replica gave is equal in both twins, the sum is not",)
-        for number, action in enumerate(_INSTEAD.get(one.strategy, _OF_WORKERS)):
+        instead = _INSTEAD.get(one.strategy, _OF_RING if ring else _OF_WORKERS)
+        for number, action in enumerate(instead):
             yield self.suspect(
                 [event], message, freeze=(Freeze.at(event, action),), experiment=_ACTIONS[action], notes=notes,
                 in_words=_IN_ORDER if action == "sorted" else known, last_resort=number > 0,
