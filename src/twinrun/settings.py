@@ -180,11 +180,13 @@ OPTIONS: dict[str, Option] = {
     # of one verb
     "at": Option(
         "Stop after this step (20, or several: 5,20), at a step chosen at random, after every checkpoint in turn "
-        "(checkpoints), or while one is being written (save).",
+        "(checkpoints), or as it begins to write the files of one (save).",
         default="checkpoints",
         metavar="STEP",
     ),
-    "signal": Option("What it is stopped by.", "choice", "SIGKILL", choices=("SIGKILL", "SIGTERM")),
+    "signal": Option(
+        "What it is stopped by; --at save always kills.", "choice", "SIGKILL", choices=("SIGKILL", "SIGTERM")
+    ),
     "most": Option("Stops at most, spread over the checkpoints.", "count", 5),
     "seed": Option("The seed that the patch writes.  [default: the program's own, or 42]", "count", least=0),
     "write": Option("Apply the patch to the files; refused where they have uncommitted changes.", "switch"),
