@@ -183,12 +183,15 @@ OPTIONS: dict[str, Option] = {
     # of one verb
     "at": Option(
         "Stop after this step (20, or several: 5,20), at a step chosen at random, after every checkpoint in turn "
-        "(checkpoints), or while one is being written (save).",
+        "(checkpoints), or as it begins to write the files of one (save).",
         default="checkpoints",
         metavar="STEP",
     ),
     "signal": Option(
-        "The signal that stops the program.", "choice", "SIGKILL", choices=("SIGKILL", "SIGTERM")
+        "The signal that stops the program; --at save always uses SIGKILL.",
+        "choice",
+        "SIGKILL",
+        choices=("SIGKILL", "SIGTERM"),
     ),
     "most": Option("Test at most this many checkpoints, evenly spread.", "count", 5),
     "seed": Option("The seed that the patch writes.  [default: the program's own, or 42]", "count", least=0),

@@ -49,6 +49,13 @@ def inline(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def duration(seconds: float) -> str:
+    """As roughly as an estimate is known."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 _DOUBTFUL = re.compile(r"[^\n\t -~]")
 
 

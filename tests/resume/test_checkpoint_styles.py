@@ -15,7 +15,7 @@ from support import PROGRAMS, Answer, twinrun
 def resume(folder: Path, program: str, *options: str, arguments: tuple[str, ...] = ()) -> Answer:
     shutil.copytree(PROGRAMS / "resume", folder / "work")
     words = ("resume", "--output-format", "json", *options, folder / "work" / f"{program}.py", *arguments)
-    return twinrun(*words, cwd=folder / "work", timeout=600)
+    return twinrun(*words, cwd=folder / "work", timeout=3600)
 
 
 def parts(found: dict[str, Any]) -> set[str]:
@@ -49,7 +49,7 @@ def test_each_style_has_its_hole(
 
 
 def test_resume_state_has_none(tmp_path: Path) -> None:
-    answer = resume(tmp_path, "resume_state", "--at", "13", arguments=("3",))
+    answer = resume(tmp_path, "resume_state", "--at", "13", arguments=("every=3",))
     found = answer.document
     assert (answer.code, found["verdict"], found["stops"][0]["resumed_after"]) == (0, "repeats", 12), found
 
@@ -58,9 +58,6 @@ def test_resume_state_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "options"),
     [
-        ("resume_state", ["--signal", "SIGTERM", "--at", "1,5,9,10,19"]),
-        ("resume_state", ["--signal", "SIGKILL", "--at", "2,6,14"]),
-        ("resume_state", ["--at", "save", "--most", "4"]),
         ("resume_state_loop", ["--signal", "SIGTERM", "--at", "4,10,15"]),
         ("resume_state_loop", ["--signal", "SIGKILL", "--at", "7,19"]),
         ("resume_state_loop", ["--at", "save", "--most", "3"]),
@@ -71,3 +68,37 @@ def test_resume_state_is_equal_wherever_it_is_stopped(
 ) -> None:
     answer = resume(tmp_path, program, *options)
     assert (answer.code, answer.document["verdict"]) == (0, "repeats"), answer.document
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
+def test_resume_state_is_equal_at_every_step_of_forty(tmp_path: Path, how: str) -> None:
+    """Half an hour for both: every stop is three processes that import TensorFlow."""
+    steps = list(range(1, 40))
+    at = ",".join(map(str, steps))
+    answer = resume(tmp_path, "resume_state", "--signal", how, "--at", at, arguments=("epochs=8",))
+    found = answer.document
+    assert (answer.code, found["verdict"], found["steps"]) == (0, "repeats", 40), found
+    assert [(stop["at"], stop["outcome"]) for stop in found["stops"]] == [(step, "equal") for step in steps]
+    assert all(stop["resumed_after"] >= stop["at"] - 1 for stop in found["stops"]), found["stops"]
+
+
+@pytest.mark.slow
+def test_resume_state_is_equal_after_a_kill_in_the_middle_of_a_save(tmp_path: Path) -> None:
+    half = tmp_path / "half"
+    answer = resume(tmp_path, "resume_state", "--at", "save", "--most", "3", arguments=(f"slow={half}",))
+    found = answer.document
+    assert (answer.code, found["verdict"]) == (0, "repeats"), found
+    assert all("saved/.state.npz.partial" in stop["notes"][0] for stop in found["stops"]), found["stops"]
+    assert half.read_text().splitlines() == ["half a save"] * 3  # that the restarted program met
+
+
+@pytest.mark.slow
+def test_resume_state_is_equal_where_a_handler_ends_training_early(tmp_path: Path) -> None:
+    words = ("--signal", "SIGTERM", "--at", "1,7,13")
+    answer = resume(tmp_path, "resume_state", *words, arguments=("every=5", "handler=1"))
+    found = answer.document
+    assert (answer.code, found["verdict"]) == (0, "repeats"), found
+    assert [stop["resumed_after"] - stop["at"] in (0, 1) for stop in found["stops"]] == [True] * 3, found[
+        "stops"
+    ]

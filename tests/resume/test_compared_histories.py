@@ -190,6 +190,14 @@ def test_at_the_end_of_an_epoch_there_is_no_average_to_lose(tmp_path: Path) -> N
     assert _restarted(tmp_path, 8, lost=("total",)).first is None
 
 
+def test_a_seed_generator_that_ends_otherwise_is_noted_where_no_step_shows_it(tmp_path: Path) -> None:
+    *steps, end = Training(**_after(6)).frames(STEPS - 6)
+    again = [*steps, _with(end, "dropout/seed_generator_state", 7)]
+    found = _compared(tmp_path, Training().frames(STEPS), again, 6)
+    assert (found.first, found.holes) == (None, ())
+    assert len(found.notes) == 1 and found.notes[0].endswith(": dropout/seed_generator_state")
+
+
 def test_starting_over_is_no_resuming(tmp_path: Path) -> None:
     frames = Training().frames(STEPS)
     found = _compared(tmp_path, frames, frames, 6)
@@ -275,8 +283,8 @@ def _counting(frames: list[Frame]) -> list[Frame]:
 def test_a_count_that_begins_anew_is_no_difference_where_nothing_comes_of_it(tmp_path: Path) -> None:
     again = Training(**_after(6)).frames(STEPS - 6)
     found = _compared(tmp_path, _counting(Training().frames(STEPS)), _counting(again), 6)
-    assert (
-        found.first is None and found.note == "count counts anew after the restart, and nothing else differs"
+    assert found.first is None and found.notes == (
+        "count counts anew after the restart, and nothing else differs",
     )
 
 

@@ -3,6 +3,7 @@ docs/how-to/add-a-framework.md. What TensorFlow and Keras leave out is in test_c
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,10 @@ def test_a_program_that_restores_all_it_needs(tmp_path: Path, how: str) -> None:
 
 
 def test_steps_that_are_done_again_after_a_stop_between_checkpoints(tmp_path: Path) -> None:
-    found = resume(tmp_path, PROGRAM, "--at", "6,10").document
+    answer = resume(tmp_path, PROGRAM, "--at", "6,10")
+    found = answer.document
     assert found["verdict"] == "repeats"
+    assert re.search(r"stop 2 of 2, about \d+ s left: stopped after step 10, started again", answer.err)
     assert [(stop["at"], stop["resumed_after"]) for stop in found["stops"]] == [(6, 4), (10, 8)]
 
 
@@ -120,7 +123,7 @@ def test_more_steps_than_were_left(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_the_kill_damaged(tmp_path: Path) -> None:
-    """The program writes in place, and is killed while it does."""
+    """The program writes in place, and is killed while it does. What it logs at every step is no save."""
     slow = """def save(step):
     if step == 8:
         half = file.open("w")
@@ -129,10 +132,15 @@ def test_a_checkpoint_that_the_kill_damaged(tmp_path: Path) -> None:
         time.sleep(1)
 """
     text = PROGRAM.replace("def save(step):\n", slow)
-    answer = resume(tmp_path, text, "--at", "save")
+    text = text.replace(
+        "    x = ", "    print(step, file=open('log.txt', 'a'))\n    time.sleep(0.03)\n    x = "
+    )
+    answer = resume(tmp_path, text, "--at", "save", "--signal", "SIGTERM")
     found = answer.document
     damaged = next(stop for stop in found["stops"] if stop["at"] == 8)
     assert (answer.code, damaged["outcome"], parts(found)) == (1, "failed", ["loading"]), found
+    assert damaged["notes"] == ["killed when it had begun to write saved.json"]
+    assert found["signal"] == "SIGKILL"
     assert "JSONDecodeError" in found["findings"][0]["evidence"][0]
     assert "cannot be loaded" in found["findings"][0]["message"]
 
@@ -153,6 +161,32 @@ for step in"""
     assert found["verdict"] == "repeats" and stop["resumed_after"] in (6, 7), found
 
 
+def test_a_program_that_trains_to_its_end_despite_the_signal_is_not_judged(tmp_path: Path) -> None:
+    text = PROGRAM.replace("\nfor step in", "\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nfor step in")
+    answer = resume(tmp_path, text, "--at", "6", "--signal", "SIGTERM")
+    found = answer.document
+    assert (answer.code, found["reason_kind"]) == (2, "not-comparable"), found
+    assert "it trained to its end despite SIGTERM" in found["reason"]
+
+
+def test_what_is_saved_on_SIGTERM_alone_and_never_loaded(tmp_path: Path) -> None:
+    text = PROGRAM.replace("if file.exists()", "if False").replace("        save(step + 1)", "        pass")
+    handler = "\nsignal.signal(signal.SIGTERM, lambda *_: (save(0), os._exit(0)))\nfor step in"
+    answer = resume(tmp_path, text.replace("\nfor step in", handler), "--at", "6", "--signal", "SIGTERM")
+    found = answer.document
+    assert (answer.code, found["checkpoints"], found["stops"][0]["outcome"]) == (1, [], "started-over"), found
+    assert "after SIGTERM it had written saved.json" in found["findings"][0]["evidence"][0]
+
+
+def test_a_file_that_is_written_once_does_not_make_a_log_of_what_is_saved_at_every_step(
+    tmp_path: Path,
+) -> None:
+    text = PROGRAM.replace("% 4 == 0", "% 1 == 0")
+    text = text.replace("\nfor step in", "\npathlib.Path('config.json').write_text('{}')\nfor step in")
+    found = resume(tmp_path, text, "--most", "1").document
+    assert (found["verdict"], found["checkpoints"][-3:]) == ("repeats", [9, 10, 11]), found
+
+
 def test_a_program_that_does_not_repeat_is_not_judged(tmp_path: Path) -> None:
     answer = resume(tmp_path, PROGRAM.replace("tinynet.seed(1)", ""))
     found = answer.document
@@ -167,14 +201,15 @@ def test_a_program_that_saves_nothing(tmp_path: Path) -> None:
 
 
 def test_what_the_program_leaves_is_compared_too(tmp_path: Path) -> None:
-    """It forgets how good its best model was, and replaces it with a worse one. Lines of a log, names of arrays, and files that
-    differ from run to run do not count."""
+    """It forgets how good its best model was, and replaces it with a worse one. Lines that a log has more, names of arrays, and
+    files that differ from run to run do not count."""
     text = PROGRAM.replace("def save", "best = 9.0\ndef save")
     text += """    with open("log.txt", "a") as log:
         print(f"step {step + 1}", file=log)
     if model.weight[0] < best:
         best = model.weight[0]
         np.save("best.npy", model.weight)
+        pathlib.Path("best.json").write_text(f"{best}\\n")
 np.savez("renamed.npz", **{f"weight-{first}": model.weight})
 np.save("made-up.npy", np.frombuffer(os.urandom(8), "u1"))
 """
@@ -182,8 +217,12 @@ np.save("made-up.npy", np.frombuffer(os.urandom(8), "u1"))
     found = answer.document
     [stop] = found["stops"]
     assert (answer.code, found["reason_kind"], stop["outcome"]) == (2, "unwatched-output", "equal"), found
-    assert stop["files"] == {"equal": 1, "different": ["best.npy"], "texts": ["log.txt", "renamed.npz"]}
-    assert "best.npy" in found["reason"]
+    assert stop["files"] == {
+        "equal": 1,
+        "different": ["best.json", "best.npy"],
+        "texts": ["log.txt", "renamed.npz"],
+    }
+    assert "best.json, best.npy" in found["reason"]
     assert "not compared, as they differ from run to run: made-up.npy" in found["notes"]
 
 

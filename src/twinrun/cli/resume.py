@@ -46,7 +46,7 @@ def resume(ctx: click.Context, /, program: tuple[str, ...], module: str | None, 
         given["folder"],
         given["keep"],
     )
-    live = screen(quiet=given["quiet"] or given["no_progress"])
+    live = screen(quiet=given["quiet"] or given["no_progress"], lines=True)
     [(_, result)], interrupted = left_by(lambda: [("", run_resume(options, live))])
     lines = as_lines(result, quiet=given["quiet"])
     if given["output_format"] == "text" and given["output_file"] is None:

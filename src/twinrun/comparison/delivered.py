@@ -242,6 +242,30 @@ def same_arrays(name: str, left: Path, right: Path, reader: Reader | None) -> bo
     return one == other
 
 
+def lines_survive(name: str, one: Delivery, other: Delivery, reader: Reader | None) -> bool:
+    """Whether every line of a file that one of them left is in the other's too, in this order, with others between them at
+    most. Of files that are named by the time and the process, each process leaves one: all of them together are the other's."""
+    shape = one.run.hide(_shape(name))
+    files = [path for each, path in sorted(other.files.items()) if other.run.hide(_shape(each)) == shape]
+    first, *rest = _read(name, [path for path in (one.files[name], *files) if path is not None], reader)
+    return bool(rest) and all(
+        _in_order(
+            _lines(first, part, one.run), [line for each in rest for line in _lines(each, part, other.run)]
+        )
+        for part in first
+    )
+
+
+def _lines(found: Contents, part: str, run: Run) -> list[str]:
+    lines = found.get(part)
+    return [run.hide(line) for line in lines] if isinstance(lines, list) else []
+
+
+def _in_order(lines: list[str], among: list[str]) -> bool:
+    rest = iter(among)
+    return all(line in rest for line in lines)
+
+
 def _read(name: str, paths: Sequence[Path], reader: Reader | None) -> Sequence[Contents]:
     return (reader and reader(name, paths)) or [contents(path) for path in paths]
 

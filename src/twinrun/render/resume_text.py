@@ -39,7 +39,7 @@ def _headline(result: ResumeResult) -> str:
         return result.reason
     if result.verdict == REPEATS:
         times = "once" if len(result.stops) == 1 else f"{len(result.stops)} times"
-        how = "in the middle of a save" if result.stops[0].during_save else f"by {result.signal}"
+        how = f"by {result.signal}{' as it saved' if result.stops[0].during_save else ''}"
         compared = f"{result.steps} steps{and_children(result.children)}{_left(result)}"
         return f"stopped {how} {times}, resumed equals uninterrupted bit for bit: {compared}; output not compared"
     worst = next(stop for stop in result.stops if stop.outcome not in ("equal", "undecided"))
@@ -57,7 +57,7 @@ def _files(stop: Stop) -> Iterator[str]:
     if stop.files.different:
         yield f"left otherwise than by the uninterrupted run: {', '.join(stop.files.different)}"
     if stop.files.texts:
-        yield f"differ in text alone, which is not judged: {', '.join(stop.files.texts)}"
+        yield f"differ in added lines or in names alone, which is not judged: {', '.join(stop.files.texts)}"
 
 
 def _outcome(stop: Stop) -> str:

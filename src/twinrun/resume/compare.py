@@ -33,7 +33,7 @@ class Compared:
     steps: int  # that the restarted run took
     first: Difference | None = None  # None: equal to the end
     holes: tuple[Hole, ...] = ()
-    note: str | None = None
+    notes: tuple[str, ...] = ()
     unknown: Difference | None = None  # a tensor whose digests are of different kinds: it may differ or not
 
     @property
@@ -55,8 +55,8 @@ def compare(whole: Reader, restarted: Reader, stopped_at: int, roles: Roles) -> 
         return Compared(joined, steps, unknown=found.difference)
     if first is None:
         anew, _ = _first_differences(whole, restarted, joined)
-        note = f"{anew.tensor} counts anew after the restart, and nothing else differs" if anew else None
-        return Compared(joined, steps, note=note)
+        notes = [f"{anew.tensor} counts anew after the restart, and nothing else differs"] if anew else []
+        return Compared(joined, steps, notes=(*notes, *_unused_seeds(whole, restarted)))
     holes = [*_state_holes(whole, restarted, joined, roles, counting)] if training is not None else []
     holes += _data_holes(whole, restarted, joined)
     if not holes and training is not None:
@@ -74,6 +74,14 @@ def compare(whole: Reader, restarted: Reader, stopped_at: int, roles: Roles) -> 
         what = f"{first.tensor} of step {first.step} is not that of the uninterrupted run"
         holes.append(Hole("metrics", what, (first.tensor,)))
     return Compared(joined, steps, first, tuple(holes))
+
+
+def _unused_seeds(whole: Reader, restarted: Reader) -> Iterator[str]:
+    """Seed generators that end in another state, where nothing that was trained shows it."""
+    wanted, found = (state_after(reader, reader.last_step()).seeds for reader in (whole, restarted))
+    names = tuple(name for name in wanted if name in found and wanted[name] != found[name])
+    if names:
+        yield f"ends in another state than in the uninterrupted run, and no step was another for it: {_some(names)}"
 
 
 class _Unlike(Exception):

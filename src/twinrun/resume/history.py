@@ -20,7 +20,7 @@ class Step:
 
     number: int
     state: dict[str, bytes]  # every variable as this step left it, by name
-    seeds: dict[str, bytes]  # random streams
+    seeds: dict[str, bytes]  # of random streams: evidence, not compared step by step
     seen: dict[Key, bytes] = field(default_factory=dict)  # the digests of this step, in the order they came
     kinds: dict[Key, set[str]] = field(default_factory=dict)  # of these digests, and of those of the state
     ended: bool = False  # the final state is part of it

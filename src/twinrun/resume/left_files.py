@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from twinrun.comparison.delivered import Delivery, compare_files, same_arrays
+from twinrun.comparison.delivered import Delivery, Mismatch, compare_files, lines_survive, same_arrays
 from twinrun.launch.delivered import delivery
 from twinrun.launch.reading import read_by_frameworks
 from twinrun.launch.round import Round
@@ -43,10 +43,13 @@ class LeftFiles:
         steady = {name for name in wanted.files if name not in self.unsteady}
         found = [each for each in compare_files(wanted, left, read_by_frameworks)[0] if each.where in steady]
         differing = {each.where for each in found}
-        whole = {each.where for each in found if not each.line and not self._only_renamed(each.where, left)}
-        return Files(len(steady - differing), tuple(sorted(whole)), tuple(sorted(differing - whole)))
+        harmless = {name for name in differing if self._only_adds(name, left, found)}
+        return Files(len(steady - differing), tuple(sorted(differing - harmless)), tuple(sorted(harmless)))
 
-    def _only_renamed(self, name: str, left: Delivery) -> bool:
-        """Legacy Keras writes the optimizer of a model that was loaded under other names."""
+    def _only_adds(self, name: str, left: Delivery, found: list[Mismatch]) -> bool:
+        """Lines, as a log that goes on after a restart does; or names: legacy Keras writes the optimizer of a model that was
+        loaded under other ones."""
+        if all(each.line for each in found if each.where == name):
+            return lines_survive(name, self._alone[0], left, read_by_frameworks)
         one, other = (each.files.get(name) for each in (self._alone[0], left))
         return one is not None and other is not None and same_arrays(name, one, other, read_by_frameworks)

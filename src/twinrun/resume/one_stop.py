@@ -4,7 +4,7 @@ the uninterrupted run."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,9 @@ from twinrun.resume.compare import Compared, compare
 from twinrun.resume.options import ResumeOptions
 from twinrun.resume.outcome import Hole, Stop
 from twinrun.resume.stopping import kill_in_save, run_to, stop
-from twinrun.resume.uninterrupted import Uninterrupted
+from twinrun.resume.uninterrupted import Uninterrupted, Written, changed
+
+_NAMED = 3  # files in a sentence
 
 
 class Unjudged(Exception):
@@ -41,21 +43,23 @@ class Unjudged(Exception):
 
 @dataclass
 class OneStop:
-    """`found` is what is known of it so far."""
+    """`found` is what is known of it so far, `which` says on the screen which of the stops this is."""
 
     options: ResumeOptions
     alone: Uninterrupted
     screen: Screen
     found: Stop
+    which: str = "stop 1 of 1"
+    _on_signal: Sequence[str] = ()  # files that it wrote between the signal and its end
 
     def run(self) -> tuple[Stop, Reason | None]:
         """What came of it, and why nothing did, where it could not be judged."""
         at = self.found.at
         setup = setup_for(0, self.options.interventions)
         try:
-            self.screen.say(f"stopped after step {at}")
+            self.screen.say(f"{self.which}: the run that is stopped after step {at}")
             self._stop(*self.alone.views.start(self.stopped.name, self.options.program, setup))
-            self.screen.say(f"stopped after step {at}, started again")
+            self.screen.say(f"{self.which}: stopped after step {at}, started again")
             again = self.alone.views.again(self.stopped.name, self.options.program, setup)
             return self._started_again(*again), None
         except Unjudged as why:
@@ -81,21 +85,36 @@ class OneStop:
             outcome = run_to(twin, last, self._deadline(), lambda: self.screen.tick(judge))
             if outcome.kind != "held":
                 raise Unjudged(self._why(twin, outcome.kind, "the run to be stopped"), twin.tail())
-            held = twin.count
+            held, before = twin.count, self._saved()
+            note: str | None
             if self.found.during_save:
-                if not kill_in_save(twin, self._written, self._deadline()):
-                    raise Unjudged(Reason("no-checkpoint", "it wrote no file this time"), twin.tail())
-            elif note := stop(twin, self.options.signal):
+                note = self._kill_in_save(twin, before)
+            else:
+                note = stop(twin, self.options.signal)
+                self._on_signal = changed(before, self._saved())
+            if note:
                 self.found = replace(self.found, notes=(note,))
+        self._must_be_stopped_early(held)
+
+    def _kill_in_save(self, twin: Twin, before: Written) -> str:
+        files = kill_in_save(twin, lambda: changed(before, self._saved()), self._deadline())
+        if not files:
+            raise Unjudged(Reason("no-checkpoint", "it wrote no file this time"), twin.tail())
+        return f"killed when it had begun to write {_few(files)}"
+
+    def _must_be_stopped_early(self, held: int) -> None:
         if (early := self.differs_before(held)) is not None:
             message = f"it differed from the uninterrupted run before it was stopped, at step {early}"
             shared = self.alone.shared_files()
             if shared:
                 message += f"; all runs share {', '.join(shared)}"
             raise Unjudged(Reason("not-repeating", message))
+        if open_recording(self.stopped)[1].last_step() >= self.alone.steps:
+            message = f"it trained to its end despite {self.options.signal.name}: nothing was left to resume"
+            raise Unjudged(Reason("not-comparable", message))
 
-    def _written(self) -> object:
-        return self.alone.views.written(self.stopped.name)
+    def _saved(self) -> Written:
+        return self.alone.saved(self.stopped.name)
 
     def differs_before(self, held: int) -> int | None:
         """The step at which the run that was stopped was not the uninterrupted one; None where it was until then."""
@@ -153,17 +172,19 @@ class OneStop:
             return replace(found, outcome="differs", first_difference=answer.first, holes=answer.holes)
         if why := children_unlike(self.alone.recording("A"), self.stopped, self.restarted):
             raise Unjudged(Reason("not-comparable", why))
-        if answer.note:
-            found = replace(found, notes=(*found.notes, answer.note))
+        found = replace(found, notes=(*found.notes, *answer.notes))
         return replace(found, files=self.alone.left_files.against(self.stopped, self.restarted, facts))
 
     def _started_over(self, found: Stop, answer: Compared) -> Stop:
         """Which is right where there was nothing to resume from."""
         saved = any(step < found.at + (not found.during_save) for step in self.alone.checkpoints)
-        if not saved and answer.first is None:
+        if not saved and not self._on_signal and answer.first is None:
             note = "nothing had been saved yet: it started over, and was equal to the uninterrupted run"
             return replace(found, notes=(*found.notes, note))
-        hole = Hole("start", "its first steps are those of the uninterrupted run's start")
+        detail = "its first steps are those of the uninterrupted run's start"
+        if self._on_signal:
+            detail += f"; after {self.options.signal.name} it had written {_few(self._on_signal)}"
+        hole = Hole("start", detail)
         return replace(
             found, outcome="started-over", first_difference=answer.first, holes=(hole, *answer.holes)
         )
@@ -192,3 +213,8 @@ class OneStop:
         code = twin.wait(5.0)
         how = ending(code) if code is not None else "did not exit"
         return Reason("crashed", f"{what} {how} after step {twin.step}")
+
+
+def _few(files: Sequence[str]) -> str:
+    more = len(files) - _NAMED
+    return ", ".join(files[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass
+from signal import SIGKILL, Signals
 
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
@@ -17,12 +17,17 @@ At = tuple[int, ...] | str  # steps, or one of the words
 class ResumeOptions(Intervened):
     program: Program
     at: At = "checkpoints"
-    signal: signal.Signals = signal.SIGKILL
+    signal: Signals = SIGKILL
     most: int = 5
     interventions: Interventions = ()
     timeout: float | None = None  # of each run
     folder: str | None = None
     keep: bool = False
+
+    @property
+    def sent(self) -> Signals:
+        """What the program is stopped by: in a save only the signal that no handler delays."""
+        return SIGKILL if self.at == "save" else self.signal
 
 
 def parse_at(text: str) -> At:

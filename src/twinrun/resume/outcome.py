@@ -39,7 +39,8 @@ class Hole(Struct, frozen=True):
 
 class Files(Struct, frozen=True):
     """What the program left in its folder when it had resumed and ended, against what the uninterrupted run left there.
-    `texts` differ in lines of text, or in what arrays are called: a log rightly tells of the restart."""
+    `texts` have all lines of the uninterrupted run's and more between them, as a log that tells of the restart, or differ
+    in what arrays are called."""
 
     equal: int = 0
     different: tuple[str, ...] = ()
@@ -67,7 +68,7 @@ class Stop(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        return f"stopped {'while it saved ' if self.during_save else ''}after step {self.at}"
+        return f"stopped {'as it saved ' if self.during_save else ''}after step {self.at}"
 
 
 class ResumeResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):

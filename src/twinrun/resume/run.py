@@ -18,6 +18,7 @@ from twinrun.resume.options import ResumeOptions
 from twinrun.resume.outcome import ResumeResult, Stop
 from twinrun.resume.uninterrupted import Uninterrupted, spread
 from twinrun.resume.wording import findings_of
+from twinrun.terminal import duration
 
 
 def run_resume(options: ResumeOptions, screen: Screen | None = None) -> ResumeResult:
@@ -53,7 +54,7 @@ class Search:
 
     def run(self, store: ViewStore) -> ResumeResult:
         options = self.options
-        self.screen.say("left alone")
+        self.screen.say("left alone, in two twins")
         alone = Uninterrupted(
             CheckOptions(
                 options.program, interventions=options.interventions, timeout=options.timeout, detail=True,
@@ -66,7 +67,11 @@ class Search:
             raise CannotCopy(
                 f"the program cannot be run in views of its folder, apart from one another: {why}"
             )
+        began = time.monotonic()
         whole = alone.run()
+        taken = (
+            time.monotonic() - began
+        )  # what a stop takes too: stopped and started again, it is one run in all
         self._notes += [note for note in whole.notes if note not in self._notes]
         if shared := alone.shared_files():
             self._notes.append(
@@ -83,8 +88,10 @@ class Search:
         stops = self._chosen()
         if not stops:
             return self.result(UNDECIDED, Reason("no-checkpoint", self._nothing_saved(alone)))
-        for at in stops:
-            found, unknown = OneStop(options, alone, self.screen, Stop(at, options.at == "save")).run()
+        for number, at in enumerate(stops):
+            left = duration(taken * (len(stops) - number))
+            which = f"stop {number + 1} of {len(stops)}, about {left} left"
+            found, unknown = OneStop(options, alone, self.screen, Stop(at, options.at == "save"), which).run()
             self._stops.append(found)
             self._unknown = self._unknown or unknown
         if any(each.files for each in self._stops) and (unsteady := sorted(alone.left_files.unsteady)):
@@ -160,7 +167,7 @@ class Search:
         kept += [self.folder / f"{part}-{each.at}" for each in stops for part in ("stopped", "restarted")]
         return ResumeResult.of(
             str(self.options.program), verdict, reason,
-            signal=self.options.signal.name, steps=self.steps, children=self._children, checkpoints=self._checkpoints, stops=stops,
+            signal=self.options.sent.name, steps=self.steps, children=self._children, checkpoints=self._checkpoints, stops=stops,
             findings=findings_of(stops), recordings=tuple(str(path) for path in kept if path.is_dir()),
             notes=tuple(self._notes), seconds=round(time.monotonic() - self._started, 3), output_tail=tail,
         )  # fmt: skip

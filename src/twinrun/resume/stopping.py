@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from twinrun.interrupt import raise_pending
 from twinrun.launch.lockstep import Outcome, advance
@@ -47,21 +47,21 @@ def stop(twin: Twin, by: signal.Signals) -> str | None:
     return f"it had not ended {_PATIENCE:g} s after {by.name}, and was killed"
 
 
-def kill_in_save(twin: Twin, written: Callable[[], object], deadline: float | None) -> bool:
-    """Let a twin that stands go on, and kill it as soon as it writes a file. False where it ended before it wrote any."""
-    before = written()
+def kill_in_save(twin: Twin, written: Callable[[], Sequence[str]], deadline: float | None) -> Sequence[str]:
+    """Let a twin that stands go on, and kill it as soon as there are files that it has written. None where it ended before
+    it wrote any."""
     twin.go()
     while not twin.ended:
         while twin.frames:
             twin.frames.popleft()
             twin.go()
-        if written() != before:
+        if found := written():
             twin.process.send(signal.SIGKILL)
             twin.wait(_PATIENCE)
-            return True
+            return found
         if twin.readable():
             twin.pump()
         raise_pending()
         if deadline is not None and time.monotonic() > deadline:
-            return False
-    return False
+            return ()
+    return ()

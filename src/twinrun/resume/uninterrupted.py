@@ -10,11 +10,14 @@ from twinrun.comparison.judge import Judge
 from twinrun.launch.lockstep import Look, Outcome
 from twinrun.launch.round import Round
 from twinrun.launch.twin_process import Twin
+from twinrun.protocol import relative
 from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import Frame
 from twinrun.recording.reader import Reader
 from twinrun.resume.left_files import LeftFiles
 from twinrun.resume.stopping import stand
+
+Written = dict[str, tuple[int, int]]  # file: when it was last written, and its size
 
 
 class Uninterrupted(Round):
@@ -59,12 +62,25 @@ class Uninterrupted(Round):
 
     @cached_property
     def checkpoints(self) -> tuple[int, ...]:
-        """The steps after which the program wrote files and went on training. A file that is written after most steps is
-        taken for a log, unless there is no other."""
-        rare = [found for found in self._written.values() if 2 * len(found) <= self.steps]
-        return tuple(
-            sorted({step for found in rare or self._written.values() for step in found if step < self.steps})
-        )
+        """The steps after which the program wrote files and went on training."""
+        kept = (steps for file, steps in self._kept.items() if file not in self.logs)
+        return tuple(sorted({step for steps in kept for step in steps}))
+
+    @cached_property
+    def logs(self) -> frozenset[str]:
+        """Files that the program writes after most steps, and so no checkpoints, unless it writes no others."""
+        often = {file for file, steps in self._kept.items() if 2 * len(steps) > self.steps}
+        return frozenset(often if len(often) < len(self._kept) else ())
+
+    @cached_property
+    def _kept(self) -> dict[str, list[int]]:
+        """Of each file the steps after which it was written and training went on, where there are any."""
+        found = {file: [step for step in steps if step < self.steps] for file, steps in self._written.items()}
+        return {file: steps for file, steps in found.items() if steps}
+
+    def saved(self, name: str) -> Written:
+        """When each file was written that a run of this name may have changed, logs left out."""
+        return {file: when for file, when in self.views.written(name).items() if file not in self.logs}
 
     @cached_property
     def left_files(self) -> LeftFiles:
@@ -74,6 +90,11 @@ class Uninterrupted(Round):
         """Outside of its views: what both twins read, or looked for, and then wrote, as a program does with its checkpoint."""
         kept = [{*facts.inputs.changed, *facts.inputs.fresh} for facts in self.facts]
         return sorted(path for path in set.intersection(*kept) if not self.views.holds(path)) if kept else []
+
+
+def changed(before: Written, after: Written) -> list[str]:
+    """Files that are new, or were written or removed in between, as the user would name them."""
+    return sorted(relative(file) for file in {*before, *after} if before.get(file) != after.get(file))
 
 
 def spread(steps: Iterable[int], most: int) -> tuple[int, ...]:

@@ -34,6 +34,7 @@ from twinrun.spread.plan import (
 )
 from twinrun.spread.remarks import not_repeated, not_used, on_first_run
 from twinrun.spread.report import Failed, Run
+from twinrun.terminal import duration
 
 Say = Callable[[str], None]
 Made = tuple[RunResult, Run | Failed, Numbers]
@@ -183,17 +184,11 @@ class _Work:
         if not left or not self._seconds:
             return f"{what}{failed}"
         seconds = sum(self._seconds) / len(self._seconds) * math.ceil(left / self.found.jobs)
-        return f"{what}{failed}; {left} to go, about {_duration(seconds)}"
+        return f"{what}{failed}; {left} to go, about {duration(seconds)}"
 
 
 def _named(key: RunKey) -> str:
     return "the first run again" if key.source == REPEAT else f"{key.source}, run {key.number + 1}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _run(options: SpreadOptions, key: RunKey) -> Made:

@@ -1,11 +1,21 @@
 """What the programs of this folder train: a small network with dropout, on data that is shuffled anew in every epoch."""
 
+import sys
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 keras.utils.set_random_seed(3)
-EPOCHS, BATCHES = 4, 5
+
+
+def argument(name, default):
+    """What the command line gives as name=value."""
+    given = dict(word.split("=", 1) for word in sys.argv[1:])
+    return type(default)(given.get(name, default))
+
+
+EPOCHS, BATCHES = argument("epochs", 4), 5
 
 
 def data():

@@ -27,7 +27,7 @@ _EPOCH_DONE = "the epoch that was resumed has no more batches"
 class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState):  # type: ignore[misc]
     """For `fit`, the last of the callbacks: `fit(state.data, callbacks=[…, state])`. After every so many batches, and at the
     end of each epoch, it writes the model, the optimizer, the metrics, the random states and the position in the data to
-    `file`. Where the file is there when training begins, training goes on from it; when training ends, it is removed.
+    `file`. Where the file is there when training begins, training goes on from it; after the last epoch it is removed.
 
     For a loop of your own: `tf.train.Checkpoint(model=model, optimizer=optimizer, state=state)` saves and restores the random
     states and the position in the data with the rest, for `for epoch in state.epochs(n): for batch in state.batches(): …`.
@@ -135,7 +135,7 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
         self.position = done
         if self._batches is None:  # how many batches an epoch has is not known: only its end can be saved
             return
-        if done < self._batches and self.step % self.every == 0:
+        if done < self._batches and (self.step % self.every == 0 or self.model.stop_training):
             self._save()
         if done >= self._batches and self._before and not self.model.stop_training:
             # Keras would ask for as many batches as a whole epoch has, and its optimizer counts those that there are not.
@@ -144,11 +144,14 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         if self.model.stop_training is _EPOCH_DONE:
             self.model.stop_training = False
+        if self.model.stop_training and (self._batches is None or self.position < self._batches):
+            return  # in the middle of it: the file holds a state from which the rest can be done
         self.epoch, self.position = epoch + 1, 0
         self._save()
 
     def on_train_end(self, logs: Any = None) -> None:
-        if self.file is not None:
+        """Training that was ended early (`model.stop_training`, by a handler of SIGTERM say) can go on from the file."""
+        if self.file is not None and self.epoch >= self.params["epochs"]:
             self.file.unlink(missing_ok=True)
 
     @property
