@@ -96,6 +96,8 @@ def test_only_what_may_race_is_put_under_stress(found: Event, races: bool) -> No
         (["InvalidArgumentError", "OpError", "Exception"], "part-0 did not exist. NOT_FOUND: c/part", True),
         (["ValueError", "Exception"], "shapes (3,) and (4,) not aligned", False),
         (["KeyError", "LookupError", "Exception"], "'loss'", False),
+        (["ValueError", "Exception"], "File not found: filepath=best.keras", True),
+        (["KeyError", "LookupError", "Exception"], "column 'price' not found", False),
     ],
 )
 def test_a_failure_on_what_twins_share_is_told_from_the_programs_own(

@@ -20,7 +20,9 @@ from twinrun.result import DIVERGES, UNDECIDED, CheckResult, Conditions
 # (FileExistsError, BlockingIOError, …). Frameworks add their own.
 _RESOURCE_ERRORS = {"OSError", "MemoryError", "EOFError", "BadZipFile", "UnpicklingError", "JSONDecodeError"}
 _RESOURCE_TEXT = re.compile(
-    r"no such file|not[ _]found|not exist|already exists|in use|locked|truncated|corrupt", re.IGNORECASE
+    r"no such file|\b(file|folder|directory|path|device)\b.*\bnot found|(?-i:NOT_FOUND)"
+    r"|not exist|already exists|in use|locked|truncated|corrupt",
+    re.IGNORECASE,
 )
 _OVERLAY_ERRORS = (os.strerror(errno.EXDEV), os.strerror(errno.EOVERFLOW))
 
