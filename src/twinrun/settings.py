@@ -161,7 +161,7 @@ OPTIONS: dict[str, Option] = {
         "size",
         "256MB",
     ),
-    "no_progress": Option("No live line.", "switch"),
+    "no_progress": Option("Show no progress.", "switch"),
     "quiet": Option("The verdict only.", "switch", flag=("--quiet", "-q")),
     "verbose": Option(
         "Also what was tried, and what led to each finding.", "switch", flag=("--verbose", "-v")
