@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support import COMMAND, environment, twinrun, write
+from support import COMMAND, PLAIN, environment, twinrun, write
 from twinrun.cli.check import check
 from twinrun.result import CheckResult
 
@@ -74,6 +74,17 @@ def test_a_short_option_behind_the_program_is_noticed_too(
     ):
         check.make_context("check", [program, *words])
         assert capsys.readouterr().err == said
+
+
+@pytest.mark.usefixtures("tinynet")
+def test_doctor_answers_in_a_line_for_each_control_below_its_summary(tmp_path: Path) -> None:
+    lines = twinrun("doctor", write(tmp_path, f"{PLAIN}\ntrain(2)\n")).out.splitlines()
+    assert lines[0].endswith("train.py, after its first training step")
+    assert lines[1].startswith(
+        "2 of 5 controls in use here hold; missing: python-random, hash-seed, openmp-threads; "
+    )
+    assert [line[:2] for line in lines[2:7]] == ["--", "ok", "--", "--", "ok"]
+    assert lines[7:] == ["", "-v shows what each protects, and how to set it"]
 
 
 def completed(line: str, **env: str) -> list[str]:
