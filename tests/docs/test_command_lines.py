@@ -66,9 +66,11 @@ twinrun.probe("drawn", [{drawn}])
 REPEATS = PROGRAM.format(random="sys", drawn="1.0")
 DIVERGES = PROGRAM.format(random="random", drawn="random.random()")
 RUN = (
-    "audit-source", "baselines-in-ci", "check-a-program", "notebooks", "record-and-compare", "reports",
-    "use-the-fixes",
+    "audit-source", "baselines-in-ci", "check-a-program", "notebooks", "pin", "rebuild-an-environment", "record-and-compare",
+    "reports", "use-the-fixes",
 )  # fmt: skip
+# Minutes; a package index; TensorFlow, which other tests start for them.
+NOT_RUN = re.compile(r"--vary all|^twinrun cost|--hashes|--patches|^twinrun doctor *#")
 
 
 @pytest.mark.parametrize("page", RUN)
@@ -82,8 +84,11 @@ def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Pa
         book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
         write(tmp_path, json.dumps(book), "analysis.ipynb")
         for command in block:
-            if "--vary all" in command:  # minutes
+            if NOT_RUN.search(command):
                 continue
+            if "env diff" in command:
+                for name in ("run-a", "run-b"):
+                    twinrun("check", "--dir", name, "train.py", cwd=tmp_path)
             if "--write" in command:  # only into a git tree
                 subprocess.run(["git", "init", "-q", tmp_path], check=True)
             answer = twinrun(*words(command), cwd=tmp_path, env={"COLUMNS": "100"})

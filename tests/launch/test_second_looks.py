@@ -47,6 +47,16 @@ def test_a_file_in_a_temporary_folder_is_shared_only_where_both_know_it() -> Non
     assert shared_inputs([twin([mine, ours], [mine, ours]), twin([ours])]) == [ours]
 
 
+def test_a_temporary_folder_that_each_twin_names_anew_is_no_input_of_a_later_run() -> None:
+    here, there, ours = (
+        f"{tempfile.gettempdir()}/{name}" for name in ("tmp1/assets", "tmp2/assets", "cache")
+    )
+    twins = [Facts(inputs=Inputs(changed=[each, ours, "/home/u/state"])) for each in (here, there)]
+    assert changed_inputs(twins) == ["/home/u/state", ours]
+    read, untouched = Facts(inputs=Inputs(paths=[ours], changed=[ours])), Facts(inputs=Inputs(paths=[ours]))
+    assert changed_inputs([read, untouched]) == [ours]
+
+
 def test_twins_that_reported_nothing_share_nothing() -> None:
     assert (shared_inputs([]), shared_inputs([Facts(), Facts()]), changed_inputs([Facts()])) == ([], [], [])
 
