@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import textwrap
 import time
 from collections.abc import Mapping, Sequence, Set
@@ -122,6 +126,27 @@ def twinrun(
         check=False,
     )
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def on_a_terminal(*words: str | Path, columns: int = 80, cwd: Path | None = None) -> str:
+    """What the command sends to a terminal that it has for all it writes."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    command = [*COMMAND, *map(str, words)]
+    settings = environment(TERM="xterm", NO_COLOR=None)
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=settings, cwd=cwd
+    ):
+        os.close(theirs)
+        output = b""
+        while True:
+            try:
+                chunk = os.read(ours, 65536)
+            except OSError:  # it has ended
+                break
+            output += chunk
+    os.close(ours)
+    return output.decode().replace("\r\n", "\n")
 
 
 def python(

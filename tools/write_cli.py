@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from twinrun.cli import VERBS, page
+from twinrun.cli import VERBS
+from twinrun.cli import page as verbs_page
 from twinrun.cli.group import cli
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
@@ -21,21 +22,28 @@ not judge. Settings come from flags, then from `TWINRUN_*` variables (`TWINRUN_S
 """
 
 
-def main() -> None:
-    parts = [HEAD, _block(page())]
+def page() -> str:
+    parts = [HEAD, _block(verbs_page())]
+    context = _context(cli, "twinrun")
     for verb in VERBS:
-        parts += _pages(cli.get_command(click.Context(cli), verb), f"twinrun {verb}")
-    PAGE.write_text("\n".join(parts))
+        parts += _pages(cli.get_command(context, verb), verb, context)
+    return "\n".join(parts)
 
 
-def _pages(command: click.Command | None, name: str) -> list[str]:
+def _pages(command: click.Command | None, name: str, parent: click.Context) -> list[str]:
     assert command is not None
-    context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
-    pages = [f"## {name}\n", _block(command.get_help(context))]
+    context = _context(command, name, parent)
+    pages = [f"## {context.command_path}\n", _block(command.get_help(context))]
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
-            pages += _pages(command.get_command(context, inner), f"{name} {inner}")
+            pages += _pages(command.get_command(context, inner), inner, context)
     return pages
+
+
+def _context(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
+    return command.context_class(
+        command, parent, name, max_content_width=100, terminal_width=100, **command.context_settings
+    )
 
 
 def _block(text: str) -> str:
@@ -43,4 +51,4 @@ def _block(text: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    PAGE.write_text(page(), encoding="utf-8")

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from twinrun.cli.check import CHECKED
+from twinrun.cli.check import CHECKED, CONTRACT, check
 from twinrun.cli.group import refusal, say_error
 from twinrun.cli.options import RunningVerb, configuration, shared
 from twinrun.diagnose.diagnosis import check_and_diagnose
@@ -36,7 +36,7 @@ _UNKNOWN = re.compile(r"NameError: name '(\w+)' is not defined")
 
 @click.command(cls=RunningVerb)
 @click.option("--earlier", is_flag=True, help="First run the cells that this kernel has run before.")
-@shared(*CHECKED, "no_diagnose", "budget")
+@shared(*CHECKED, "no_diagnose", "budget", contract=CONTRACT)
 def options(**given: Any) -> None:
     """Run this cell in twin processes, compare every step, and report whether it repeats.
 
@@ -113,7 +113,10 @@ def _given(line: str) -> dict[str, Any]:
         words = shlex.split(line)
     except ValueError as problem:  # a quotation mark that is not closed
         raise UsageError(f"these are no options: {problem}", hint=f"see `{_MAGIC} --help`") from None
-    configured = configuration("check", options.params)
+    known = {param.name for param in options.params}
+    configured = {
+        name: value for name, value in configuration("check", check.params).items() if name in known
+    }
     return options.make_context(_MAGIC, words, default_map=configured).params
 
 

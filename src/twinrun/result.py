@@ -199,7 +199,7 @@ class Judged(Masked, Struct, frozen=True):
 
 
 class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
-    """The result of a check or of a comparison: the verdict, where the runs part, and why. Its fields are those of the JSON."""
+    """The result of a check or of a comparison: the verdict, where the runs diverge, and why. Its fields are those of the JSON."""
 
     AS_IS: ClassVar[tuple[str, ...]] = (*Judged.AS_IS, "recordings", "contract")
     contract: str = "bitwise"

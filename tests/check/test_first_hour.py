@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support import COMMAND, environment, twinrun, write
+from support import COMMAND, PLAIN, environment, twinrun, write
+from twinrun.cli.check import check
 from twinrun.result import CheckResult
 
 PROBE = "import twinrun\ntwinrun.probe('x', [1, 2])\n"
@@ -54,6 +55,36 @@ def test_an_option_behind_the_program_is_noticed_with_the_command_to_write(tmp_p
     write(tmp_path, PROBE + "'--steps'\n")
     assert twinrun(*command, "--steps", "3", cwd=tmp_path).err == ""
     assert twinrun("check", "--no-diagnose", "--", "train.py", "--fix-diff", cwd=tmp_path).err == ""
+
+
+def test_a_short_option_behind_the_program_is_noticed_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = str(write(tmp_path, "flags.add_argument('--verbose', '-q')\n"))
+    for words, said in (
+        (
+            ["-v"],
+            f"note: -v is passed to the program, as everything after it is\nhint: for Twinrun, write twinrun check -v {program}\n",
+        ),
+        (
+            ["-o", "out.json", "3"],
+            f"note: -o is passed to the program, as everything after it is\nhint: for Twinrun, write twinrun check -o out.json {program} 3\n",
+        ),
+        (["-q", "-1", "-m", "small"], ""),  # the program's own, or none of ours
+    ):
+        check.make_context("check", [program, *words])
+        assert capsys.readouterr().err == said
+
+
+@pytest.mark.usefixtures("tinynet")
+def test_doctor_answers_in_a_line_for_each_control_below_its_summary(tmp_path: Path) -> None:
+    lines = twinrun("doctor", write(tmp_path, f"{PLAIN}\ntrain(2)\n")).out.splitlines()
+    assert lines[0].endswith("train.py, after its first training step")
+    assert lines[1].startswith(
+        "2 of 5 controls in use here hold; missing: python-random, hash-seed, openmp-threads; "
+    )
+    assert [line[:2] for line in lines[2:7]] == ["--", "ok", "--", "--", "ok"]
+    assert lines[7:] == ["", "-v shows what each protects, and how to set it"]
 
 
 def completed(line: str, **env: str) -> list[str]:

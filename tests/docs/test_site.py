@@ -6,6 +6,8 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
@@ -16,6 +18,10 @@ def test_the_index_lists_every_page_once() -> None:
     assert sorted(listed) == sorted(pages)
 
 
-def test_the_page_of_the_python_api_is_current() -> None:
-    page = runpy.run_path(str(ROOT / "tools" / "write_api.py"))["page"]
-    assert (DOCS / "reference" / "python-api.md").read_text(encoding="utf-8") == page()
+@pytest.mark.parametrize(
+    ("tool", "written"),
+    [("write_api", "python-api.md"), ("write_cli", "cli.md"), ("write_json", "check.schema.json")],
+)
+def test_a_page_that_is_written_by_a_tool_is_current(tool: str, written: str) -> None:
+    page = runpy.run_path(str(ROOT / "tools" / f"{tool}.py"))["page"]
+    assert (DOCS / "reference" / written).read_text(encoding="utf-8") == page()

@@ -47,6 +47,16 @@ def test_a_file_in_a_temporary_folder_is_shared_only_where_both_know_it() -> Non
     assert shared_inputs([twin([mine, ours], [mine, ours]), twin([ours])]) == [ours]
 
 
+def test_a_temporary_folder_that_each_twin_names_anew_is_no_input_of_a_later_run() -> None:
+    here, there, ours = (
+        f"{tempfile.gettempdir()}/{name}" for name in ("tmp1/assets", "tmp2/assets", "cache")
+    )
+    twins = [Facts(inputs=Inputs(changed=[each, ours, "/home/u/state"])) for each in (here, there)]
+    assert changed_inputs(twins) == ["/home/u/state", ours]
+    read, untouched = Facts(inputs=Inputs(paths=[ours], changed=[ours])), Facts(inputs=Inputs(paths=[ours]))
+    assert changed_inputs([read, untouched]) == [ours]
+
+
 def test_twins_that_reported_nothing_share_nothing() -> None:
     assert (shared_inputs([]), shared_inputs([Facts(), Facts()]), changed_inputs([Facts()])) == ([], [], [])
 
@@ -96,6 +106,8 @@ def test_only_what_may_race_is_put_under_stress(found: Event, races: bool) -> No
         (["InvalidArgumentError", "OpError", "Exception"], "part-0 did not exist. NOT_FOUND: c/part", True),
         (["ValueError", "Exception"], "shapes (3,) and (4,) not aligned", False),
         (["KeyError", "LookupError", "Exception"], "'loss'", False),
+        (["ValueError", "Exception"], "File not found: filepath=best.keras", True),
+        (["KeyError", "LookupError", "Exception"], "column 'price' not found", False),
     ],
 )
 def test_a_failure_on_what_twins_share_is_told_from_the_programs_own(

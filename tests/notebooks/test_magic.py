@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,13 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from support import PLAIN, environment
+from support import PLAIN, environment, write
+from twinrun import magic
+from twinrun.cli.options import project_table
+from twinrun.errors import UsageError
+from twinrun.launch import interventions
+from twinrun.launch.program import Program
+from twinrun.settings import check_options
 
 pytestmark = pytest.mark.usefixtures("tinynet")
 
@@ -65,3 +72,40 @@ def test_a_cell_is_checked_in_fresh_processes(tmp_path: Path, monkeypatch: pytes
     assert slip == "error: unknown option --step\nhint: did you mean --steps? See `%%twinrun --help`\n"
     assert value == "{'text/plain': \"('repeats', 2)\"}"
     assert list(tmp_path.glob(".twinrun-*")) == []
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    project_table.cache_clear()
+    yield tmp_path
+    project_table.cache_clear()
+
+
+def test_a_setting_of_check_that_means_nothing_in_a_cell_is_no_error(project: Path) -> None:
+    write(
+        project, "[tool.twinrun.check]\nverbose = true\nhtml = 'report.html'\nsteps = 7\n", "pyproject.toml"
+    )
+    given = magic._given("--runs 3")
+    assert (given["steps"], given["runs"]) == (7, 3) and "verbose" not in given
+    project_table.cache_clear()
+    write(project, "[tool.twinrun.check]\nstepz = 7\n", "pyproject.toml")
+    with pytest.raises(UsageError, match="unknown option 'stepz'"):
+        magic._given("")
+
+
+@pytest.mark.parametrize(
+    ("line", "contract"),
+    [
+        ("--devices cpu,gpu", "rtol=auto,atol=auto"),
+        ("--devices cpu,gpu --contract ulp=4", "ulp=4"),
+        ("", "bitwise"),
+    ],
+)
+def test_a_cell_on_two_devices_has_the_contract_of_a_check(
+    project: Path, monkeypatch: pytest.MonkeyPatch, line: str, contract: str
+) -> None:
+    monkeypatch.setattr(interventions, "device_environment", lambda name: {})  # as if there were a GPU
+    given = magic._given(line)
+    kept = {name: value for name, value in given.items() if name in magic.CHECKED}
+    assert str(check_options(Program("nb.ipynb"), **kept).contract) == contract

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from support import PLAIN, on_a_terminal, write
 from twinrun.cli.progress import LiveLine
 
 
@@ -66,3 +69,15 @@ def test_it_says_what_a_twin_does_that_is_not_the_programs(line: LiveLine) -> No
 def test_a_name_cannot_write_to_the_terminal(line: LiveLine) -> None:
     line.say("trying: \x1b[2J\n")
     assert "\\x1b[2J\\n" in line._drawn().plain and line._drawn().no_wrap
+
+
+@pytest.mark.usefixtures("tinynet")
+def test_on_a_terminal_the_verdict_is_there_while_the_cause_is_looked_for(tmp_path: Path) -> None:
+    program = write(tmp_path, f"import random\n{PLAIN}\ntrain(3, batch=lambda step, x: x * random.random())")
+    coloured = on_a_terminal("check", program, columns=100, cwd=tmp_path)
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert shown.count("diverges at step 1, phase batch") == 1
+    before, _, after = shown.partition("diverges at step 1, phase batch")
+    assert "before the first step" in before and "trying" not in before
+    tried = re.search(r"\d:\d\d, \d:\d\d left  trying 1 of about \d+: ", after)
+    assert tried is not None and "error[TW101]" in after[tried.end() :]

@@ -11,14 +11,18 @@ from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
-from samples import NASTY, REPEATING, UNJUDGED, full, results
+from jsonschema import Draft202012Validator
+from samples import COUNTED, DRIFTING, NASTY, REPEATING, SCALAR, TYPICAL, UNJUDGED, full, results
 
 from support import twinrun
 from twinrun.errors import BadResult
+from twinrun.render import json_text
 from twinrun.render.fixdiff import as_fix_diff
 from twinrun.render.junit import as_junit
 from twinrun.render.summary import annotation
 from twinrun.result import CheckResult
+
+ROOT = Path(__file__).parents[2]
 
 
 def saved(folder: Path, document: Any) -> Path:
@@ -155,3 +159,15 @@ def test_the_patch_fixes_the_confirmed_cause_and_applies(tmp_path: Path) -> None
     lines = program.read_text().splitlines()
     assert "seed=" in lines[2] and "seed=" not in lines[3]
     assert as_fix_diff(found.replace(findings=())) == b""
+
+
+@pytest.mark.parametrize(
+    "result", [TYPICAL, REPEATING, UNJUDGED, SCALAR, COUNTED, DRIFTING, full()], ids=lambda each: each.label
+)
+def test_a_saved_result_is_valid_by_the_schema_of_the_documentation(result: CheckResult) -> None:
+    schema = json.loads((ROOT / "docs" / "reference" / "check.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    valid = Draft202012Validator(schema).is_valid
+    document = json.loads(json_text(result.as_json()))
+    assert valid(document)
+    assert not valid({**document, "verdict": "fine"}) and not valid({**document, "findings": [{"code": 105}]})

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from asked import asked
 from fuzzing import FORMATS_OF_REPORTS, NOT_SHOWN, result_documents, with_text
-from support import COMMAND, environment
+from support import on_a_terminal
 from twinrun.terminal import Line, inline, printable, text_of
 
 NASTY = "\x1b[31m\x1b]0;title\x07\x9b2J\u202e\u2028\r\x0b\x85\x7f\nrepeats: all is well"
@@ -40,24 +37,6 @@ def test_no_format_of_a_report_sends_any(
         assert not [line for line in shown.splitlines() if line.startswith("repeats")]
     if output_format == "github" and answer.code == 0:
         assert all(re.match("::(error|warning) ", line) for line in answer.out.splitlines())
-
-
-def on_a_terminal(*words: str | Path) -> str:
-    """What the command sends to a terminal that it has for all it writes."""
-    ours, theirs = pty.openpty()
-    command = [*COMMAND, *map(str, words)]
-    settings = environment(TERM="xterm", NO_COLOR=None)
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=settings):
-        os.close(theirs)
-        output = b""
-        while True:
-            try:
-                chunk = os.read(ours, 65536)
-            except OSError:  # it has ended
-                break
-            output += chunk
-    os.close(ours)
-    return output.decode().replace("\r\n", "\n")
 
 
 def test_a_terminal_gets_colours_of_ours_and_no_others(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ CHECKED = (
     "steps", "follow", "pin", "vary", "devices", "timeout", "detail", "folder", "keep", "keep_files", "dump_limit",
     "ignore_output", "show_arguments",
 )  # fmt: skip
-_CONTRACT = {
+CONTRACT = {
     "default": None,
     "help": f"{OPTIONS['contract'].help}  [default: bitwise; with --devices {ACROSS_DEVICES}]",
 }
@@ -34,7 +34,7 @@ _SHOWN = ("output_format", "output_file", "html", "quiet", "verbose", "fix_diff"
 @click.command(cls=RunningVerb)
 @shared(
     *CHECKED, "engine", *_ON_RAY, "no_diagnose", "budget", "resume_diagnosis", "no_progress", "quiet", "verbose", "fix_diff",
-    contract=_CONTRACT,
+    contract=CONTRACT,
 )  # fmt: skip
 @output_options()
 @shared(*TITLES)

@@ -14,7 +14,7 @@ from twinrun.errors import UsageError
 @click.command(cls=ConfiguredVerb)
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path(), required=False)
-@shared("contract", "quiet", "verbose")
+@shared("contract", "quiet", "verbose", verbose={"help": "Show what led to each finding."})
 @output_options()
 @click.pass_context
 def diff(ctx: click.Context, /, a: str, b: str | None, contract: str, **shown: Any) -> None:

@@ -20,21 +20,22 @@ _MOST_SOURCE = 1 << 20
 def note_misplaced(verb: str, params: Sequence[click.Parameter], before: list[str], program: Program) -> None:
     """Say which of our options the program is given, and how to write them for us: but for those of the program's own.
     `before` are the words in front of the program."""
-    ours = {name: param for param in params for name in param.opts if name.startswith("--")}
+    ours = {name: param for param in params for name in param.opts if name.startswith("-") and name != "-m"}
+    names: list[str] = []
     moved: list[str] = []
     theirs: list[str] = []
     rest = list(program.arguments)
     while rest and rest[0] != "--":
-        name = rest[0].partition("=")[0]
+        name = rest[0].partition("=")[0] if rest[0].startswith("--") else rest[0]
         param = ours.get(name)
         flag = param is None or "=" in rest[0] or bool(getattr(param, "is_flag", False)) or name == "--pin"
         mine = param is not None and not _knows(program, name)
         width = 1 if flag or not mine else 2
+        names += [name] if mine else []
         (moved if mine else theirs).extend(rest[:width])
         del rest[:width]
     if not moved:
         return
-    names = [word.partition("=")[0] for word in moved if word.startswith("--")]
     words = [*before, *moved, *(["-m"] if program.module else []), program.target]
     shown = shlex.join(["twinrun", *verb.split(), *words, *mask_arguments([*theirs, *rest])])
     is_are = "is" if len(names) == 1 else "are"
@@ -50,5 +51,7 @@ def _knows(program: Program, option: str) -> bool:
         if script is not None and script.is_file():
             with script.open("rb") as file:
                 text = file.read(_MOST_SOURCE).decode("utf-8", "replace")
+    if not option.startswith("--"):
+        return re.search(rf"""['"]{option}['"]""", text) is not None
     name = re.escape(option.lstrip("-")).replace(r"\-", "[-_]")
     return re.search(rf"""['"](--)?{name}['"=\s]""", text) is not None

@@ -96,6 +96,8 @@ class LiveLine(NoLine):
 
     def say(self, text: str, deadline: float | None = None) -> None:
         self._doing, self._deadline = text, deadline or 0.0
+        with suppress(OSError):
+            self._live.refresh()  # however soon it is over
 
     def known(self, result: CheckResult) -> None:
         self.close()  # nothing is drawn over the verdict

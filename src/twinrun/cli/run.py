@@ -25,6 +25,7 @@ from twinrun.settings import pin_request
     "no_progress",
     "quiet",
     no_progress={"help": "Do not show what the program prints."},
+    quiet={"help": "Print only the recording's folder."},
 )
 @output_options(("text", "json"), to="output_file")
 @program_arguments

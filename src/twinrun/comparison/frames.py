@@ -39,7 +39,7 @@ class Distance(Struct, frozen=True, kw_only=True):
 
 
 class Difference(Distance, frozen=True):
-    """A place where two twins part. `only_in` names the twin that alone has the tensor; `span` is more than one
+    """A place where two twins diverge. `only_in` names the twin that alone has the tensor; `span` is more than one
     where only every so many steps are compared: the difference first appeared in one of the last `span` steps."""
 
     step: int

@@ -312,7 +312,7 @@ class Search:
             return False
         if evidence.losses_alike and not seen.losses_alike:
             self.notes.append(
-                f"run op by op, the twins part in phase {seen.first.phase}, where they were equal in the check: "
+                f"run op by op, the twins diverge in phase {seen.first.phase}, where they were equal in the check: "
                 f"{op.message}, but that is not what made them differ"
             )
             return False

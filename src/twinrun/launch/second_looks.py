@@ -7,7 +7,8 @@ import errno
 import os
 import re
 import tempfile
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from twinrun.launch.round import Round
@@ -20,7 +21,9 @@ from twinrun.result import DIVERGES, UNDECIDED, CheckResult, Conditions
 # (FileExistsError, BlockingIOError, …). Frameworks add their own.
 _RESOURCE_ERRORS = {"OSError", "MemoryError", "EOFError", "BadZipFile", "UnpicklingError", "JSONDecodeError"}
 _RESOURCE_TEXT = re.compile(
-    r"no such file|not[ _]found|not exist|already exists|in use|locked|truncated|corrupt", re.IGNORECASE
+    r"no such file|\b(file|folder|directory|path|device)\b.*\bnot found|(?-i:NOT_FOUND)"
+    r"|not exist|already exists|in use|locked|truncated|corrupt",
+    re.IGNORECASE,
 )
 _OVERLAY_ERRORS = (os.strerror(errno.EXDEV), os.strerror(errno.EOVERFLOW))
 
@@ -70,19 +73,26 @@ def resource_failure(twins: Iterable[Facts]) -> str | None:
     return None
 
 
-def changed_inputs(twins: Iterable[Facts]) -> list[str]:
-    return sorted({path for facts in twins for path in facts.inputs.changed})
+def changed_inputs(twins: Sequence[Facts]) -> list[str]:
+    """What the program read or listed and then changed. In a temporary folder of its own, whose name is another one in each
+    twin, no later run will find it."""
+    changed = {path for facts in twins for path in facts.inputs.changed}
+    met = Counter(path for facts in twins for path in {*facts.inputs.paths, *facts.inputs.changed})
+    return sorted(path for path in changed if len(twins) == 1 or met[path] > 1 or not _is_temporary(path))
+
+
+def _is_temporary(path: str) -> bool:
+    return path.startswith(tempfile.gettempdir() + os.sep)
 
 
 def shared_inputs(twins: list[Facts]) -> list[str]:
     """Files that a twin read and that were written while it ran, by itself or by another. Those in a temporary folder
     count only where another twin knows them too: else each has its own."""
     read = [set(facts.inputs.paths) for facts in twins]
-    temporary = tempfile.gettempdir() + os.sep
     found = set()
     for number, facts in enumerate(twins):
         others = set().union(*(known for other, known in enumerate(read) if other != number))
-        found |= {path for path in facts.inputs.fresh if path in others or not path.startswith(temporary)}
+        found |= {path for path in facts.inputs.fresh if path in others or not _is_temporary(path)}
     return sorted(found)
 
 
