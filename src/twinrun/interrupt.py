@@ -25,7 +25,7 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def exit_code(self) -> int:
-        """As of a command that the signal itself has ended, in a shell."""
+        """The exit code that a shell shows for a command that the signal ended."""
         return 128 + signal.Signals[self.by]
 
     def reason(self, steps: int) -> Reason:
@@ -45,7 +45,7 @@ _pending: list[Interrupted] = []  # the one that was raised here
 
 
 def listen() -> None:
-    """For a command of its own. What is ignored stays so: nohup, a shell that starts it in the background."""
+    """Listen for signals, for a command of its own. Ignored signals stay ignored: nohup, a shell that starts it in the background."""
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)

@@ -42,7 +42,7 @@ def _around(finding: Finding, patched: Mapping[str, str] | None) -> tuple[Source
 
 
 def _lines(path: Path, cell: int | None, patched: Mapping[str, str]) -> list[str]:
-    """Of a Python file, or of a cell as it is written."""
+    """The lines of a Python file, or of a cell as it is written."""
     if is_notebook(path):
         cells = read_notebook(path, patched).cells
         return next((each.lines for each in cells if each.number == cell), [])

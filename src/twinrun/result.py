@@ -292,7 +292,7 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
         return f"<CheckResult of {inline(self.program)}: {self.label}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: with the line of each finding, what to do, and what the program said last where it failed."""
+        """The result as HTML for notebooks, with the line of each finding, what to do, and what the program said last where it failed."""
         lines = [f"{self.verdict}{self.headline}"]
         for each in self.findings:
             lines += [
@@ -307,7 +307,7 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
         return f"<pre>{escape(printable(chr(10).join(lines)))}</pre>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """For IPython in a terminal."""
+        """The result in IPython on a terminal."""
         printer.text(str(self))
 
     @classmethod

@@ -76,7 +76,7 @@ def _item_text(name: str, item: Any, indent: str) -> str:
 
 
 def finite(value: Any) -> Any:
-    """For JSON, which has no NaN and no infinity: they are written as text."""
+    """Write NaN and infinity as text: JSON has neither."""
     if isinstance(value, dict):
         return {name: finite(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):

@@ -28,7 +28,7 @@ NAMES = ("the baseline", "this run")
 
 
 def compare_runs(then: KeptRun, now: KeptRun, contract: str) -> CheckResult:
-    """With the processes that each of them started, as `check` compares those of twins."""
+    """Compare two runs and the processes that each of them started, as `check` does for twins."""
 
     def compare(one: KeptSteps, other: KeptSteps) -> CheckResult:
         return compare_steps(one, other, contract)
@@ -39,7 +39,7 @@ def compare_runs(then: KeptRun, now: KeptRun, contract: str) -> CheckResult:
 
 
 def compare_steps(then: KeptSteps, now: KeptSteps, contract: str) -> CheckResult:
-    """Of one process. `first_bit_difference` is there whatever the contract; `first_difference` is what breaks it."""
+    """Compare the steps of one process. `first_bit_difference` is there whatever the contract; `first_difference` is what breaks it."""
     bits, steps, unknown = first_bits(then, now)
     if bits is None and unknown is None:
         return _found(REPEATS, steps_compared=steps, timeline=_timeline(then, now))
@@ -54,7 +54,7 @@ def compare_steps(then: KeptSteps, now: KeptSteps, contract: str) -> CheckResult
 
 
 def _timeline(then: KeptSteps, now: KeptSteps, broken: Difference | None = None) -> Timeline | None:
-    """Of the steps that both keep. Equal chains are equal histories; behind the first difference a step is compared only
+    """The timeline of the steps that both keep. Equal chains are equal histories; behind the first difference a step is compared only
     where digests of its tensors are kept."""
     tracker = Tracker(NAMES)
     for a, b in _pairs(then, now):
@@ -142,7 +142,7 @@ def _reason(difference: Difference) -> Reason | None:
 
 
 def _bands(contract: Contract, then: KeptSteps, now: KeptSteps) -> CheckResult:
-    """By the last value of each metric: the epoch's where there is one."""
+    """Judge the last value of each metric: the epoch's where there is one."""
     judge = Judge(contract, ())
     names = dict.fromkeys([*then.metrics, *now.metrics])
     judge.last_values = {name: [then.metrics.get(name), now.metrics.get(name)] for name in names}
@@ -150,7 +150,7 @@ def _bands(contract: Contract, then: KeptSteps, now: KeptSteps) -> CheckResult:
 
 
 def _numeric(contract: Contract, then: KeptSteps, now: KeptSteps) -> CheckResult:
-    """By the losses and metrics of every kept step, then by the kept values of the tensors that the run ended
+    """Judge the losses and metrics of every kept step, then by the kept values of the tensors that the run ended
     with."""
     judge = _KeptJudge(contract)
     for a, b in _pairs(then, now):

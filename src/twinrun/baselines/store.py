@@ -30,7 +30,7 @@ class Store(ABC):
     location: str
 
     def read(self, name: str, file: str) -> str | None:
-        """None where there is none; BadBaseline for what cannot be one."""
+        """The baseline of that name, or None. Raises BadBaseline for a file that cannot be one."""
         try:
             data = self._bytes(f"{checked_name(name)}/{file}")
             untrusted.must_fit(len(data or b""))

@@ -141,7 +141,7 @@ def _split(args: list[str], valued: set[str]) -> tuple[list[str], list[str]]:
 
 
 def _late(words: list[str], late: set[str], valued: set[str]) -> tuple[list[str], list[str]]:
-    """Those of our options among the program's words, each taken once, and the program's own words."""
+    """Split the words after the program into Twinrun's own options, each taken once, and the program's words."""
     moved: list[str] = []
     kept: list[str] = []
     rest = list(words)

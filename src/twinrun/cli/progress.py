@@ -38,7 +38,7 @@ class NoLine(Screen):
 
 
 class Lines(NoLine):
-    """For a file, or the log of a CI system."""
+    """Progress as plain lines, for a file or the log of a CI system."""
 
     def say(self, text: str, deadline: float | None = None) -> None:
         say(inline(text))

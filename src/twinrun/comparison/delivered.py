@@ -42,7 +42,7 @@ class Delivery:
 
     @cached_property
     def lines_by_writer(self) -> dict[str, list[str]]:
-        """Of each thread and process, where several printed, and all of the output was printed by them."""
+        """The lines of each thread and process, where several printed and the whole output is theirs."""
         texts = texts_by_writer(self.output.parent)
         if len(texts) < 2:
             return {}

@@ -32,7 +32,7 @@ class ElementGrid:
         self._between = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(known, ends, strict=True)]
 
     def elements(self) -> Elements | None:
-        """None where there is nothing to see: of a single number, or of equal tensors."""
+        """The grid of elements that differ. None for a single number, or for equal tensors."""
         if not self._between or self._down * self._across < 2:
             return None
         sizes = np.outer(_sizes(self._down, self._rows), _sizes(self._across, self._columns))

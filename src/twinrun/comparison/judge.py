@@ -54,7 +54,7 @@ class Judge:
 
     @property
     def followed(self) -> int:
-        """For how many steps after the contract was broken."""
+        """How many steps were followed after the contract was broken."""
         return self._tracker.followed if self._tracker is not None else 0
 
     def look(self, frames: list[Frame]) -> bool:
@@ -118,7 +118,7 @@ class Judge:
         return found, None
 
     def skip(self, frames: Iterable[Frame]) -> None:
-        """Of the first twin, and known to be equal in the others."""
+        """Count a frame of the first twin that is known to be equal in the others."""
         for frame in frames:
             if self._tracker is not None:
                 self._tracker.add([frame] * len(self.witnesses))
@@ -168,7 +168,7 @@ class Judge:
     def _by_value(
         self, found: list[Difference], doubtful: list[Difference], number: int
     ) -> tuple[list[Difference], Difference | None]:
-        """Those that differ, with those of the doubtful that do, and the first of which nothing is known."""
+        """The differences, including those found among the doubtful tensors, and the first one that could not be measured."""
         outlines = outlines_of(self._pair(number), [d.key for d in doubtful])
         known = [(d, *outlines[d.key]) for d in doubtful if d.key in outlines]
         differ = [d for d, one, other in known if one != other]
@@ -228,7 +228,7 @@ class Judge:
         return breaks
 
     def _located(self, difference: Difference, number: int) -> Difference:
-        """With the places of the elements that differ."""
+        """The difference with the places of the elements that differ."""
         if not self.closely or difference.differing_count is None:
             return difference
         return _with_distance(

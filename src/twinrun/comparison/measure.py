@@ -28,7 +28,7 @@ class Witness(Protocol):
     folder: Path
 
     def outlines(self, keys: list[Key]) -> list[Outline | None]:
-        """Of these tensors; None for those whose values are not known."""
+        """The outlines of these tensors; None for those whose values are not known."""
 
     def values(self, parts: list[Part]) -> bytes | None:
         """The elements of parts of tensors whose outlines were given. None where there is no answer."""
@@ -48,7 +48,7 @@ class Measured:
 
 
 def outlines_of(pair: Pair, keys: list[Key]) -> Outlines:
-    """Of those tensors whose values both know."""
+    """The outlines of those tensors whose values both twins know."""
     if not keys:
         return {}
     one, other = (witness.outlines(keys) for witness in pair)

@@ -23,7 +23,7 @@ class Quantity(Struct, frozen=True):
     judged: bool = False  # part of the verdict
 
     def in_words(self, contract: str) -> str:
-        """As a line with its name in front."""
+        """The outcome, as a line with the quantity's name in front."""
         how = f" ({self.how})" if self.how else ""
         parts = [_OUTCOMES.get(self.outcome, self.outcome).format(contract)]
         if self.step is not None:

@@ -92,13 +92,13 @@ class Tracker:
             self._layers.mark(places.layers, self._layers.column(frame), EQUAL)
 
     def wanted(self, keys: Sequence[Key]) -> list[Key]:
-        """Of these tensors those whose distances there is room for."""
+        """Which of these tensors there is room to track."""
         room = MOST_TENSORS - len(self._tensors)
         new = [key for key in keys if _tensor(key) not in self._tensors][:room]
         return [key for key in keys if key in new or _tensor(key) in self._tensors]
 
     def timeline(self) -> Timeline | None:
-        """None where nothing was compared."""
+        """The timeline of what was compared, or None."""
         if not self._layouts:
             return None
         return Timeline(

@@ -15,7 +15,7 @@ def is_float(dtype: np.dtype) -> bool:
 
 
 def widened(array: np.ndarray, kind: Any = np.float64) -> np.ndarray:
-    """As float64, of which NumPy knows everything. Signalling NaNs would make it warn."""
+    """The values as float64, which NumPy fully supports. Signalling NaNs would make it warn."""
     with np.errstate(invalid="ignore", over="ignore"):
         return array.astype(kind)
 

@@ -243,7 +243,7 @@ def _searched(
 
 
 def _to_be_continued(findings: list[Finding], saved_as: str) -> list[Finding]:
-    """Those that more experiments may confirm say how to make them."""
+    """Add to unconfirmed findings how to run the experiments that may confirm them."""
     hint = f"to continue: twinrun check --resume-diagnosis {shlex.quote(saved_as)}"
     return [each if each.confirmed else replace(each, evidence=(*each.evidence, hint)) for each in findings]
 

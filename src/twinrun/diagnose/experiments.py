@@ -85,7 +85,7 @@ class Trial:
 
     @staticmethod
     def saved(experiment: Experiment, program: str) -> Trial:
-        """As far as a saved result knows it: without the evidence."""
+        """A trial as far as a saved result knows it: without the evidence."""
         result = CheckResult(
             program,
             experiment.verdict,

@@ -29,7 +29,7 @@ _SAME_FOR_TWINS = ("TW107", "TW207", "TW302", "TW6")
 
 
 def likely_findings(search: Search, evidence: Evidence, read: Sequence[Finding]) -> list[Finding]:
-    """By the evidence of the check, and what the audit of the source found. None where everything is explained, or an op
+    """Findings from the evidence of the check and the audit of the source. None where everything is explained, or an op
     is to blame and nothing else is suspected of having a part in it."""
     if search.explained or (search.op is not None and not search.frozen):
         return []

@@ -154,7 +154,7 @@ class Search:
             self._leave_out(groups[middle:])
 
     def _settle(self, family: Sequence[Suspect], innocent: Sequence[Suspect] = ()) -> None:
-        """Of lines that share a fix, the first that is needed is enough; where each has its own, each counts.
+        """Find the causes in a family: of lines that share a fix the first one that is needed, of others each one.
         `innocent` are those of the family that are known not to be needed."""
         first, *rest = family
         if rest and not first.fix:

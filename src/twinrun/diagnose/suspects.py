@@ -28,7 +28,7 @@ def suspects(evidence: Evidence) -> list[Suspect]:
 
 
 def families(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
-    """Those that are left out together, the best supported of each first."""
+    """Group the suspects that are left out together, the best supported first in each group."""
     found: dict[tuple[str, str, str], list[Suspect]] = {}
     for suspect in suspects:
         found.setdefault(suspect.family, []).append(suspect)

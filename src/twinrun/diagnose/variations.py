@@ -25,7 +25,7 @@ class Varied:
     proved: bool = False  # every experiment that was needed was done
 
     def that_differ(self, names: tuple[str, ...]) -> dict[str, Trial | None] | None:
-        """Of these variations, those with which the twins differ, each with its experiment: None where the check itself
+        """The variations with which the twins differ, each with its experiment. None where the check itself
         was that, or where there was no time for one. None in place of all when they differ with nothing varied too."""
         plain = self._vary((), "nothing varied")
         if plain is not None and not plain.repeats:
@@ -74,7 +74,7 @@ class Varied:
         return replace(suspect, file=found.file, line=found.line, notes=found.notes)
 
     def _guilty(self, name: str, lines: list[Suspect]) -> Suspect | None:
-        """Of several lines that a variation reaches, the one that alone, frozen, makes the twins repeat."""
+        """The one line, of those that a variation reaches, that makes the twins repeat when it alone is frozen."""
         for line in lines[:_MOST_LINES] if len(lines) > 1 else ():
             if not line.testable:
                 continue

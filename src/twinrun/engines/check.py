@@ -62,7 +62,7 @@ def _must_be_possible(options: CheckOptions) -> None:
 
 @dataclass
 class _Runs:
-    """Those of one check."""
+    """The runs of one check."""
 
     options: CheckOptions
     place: Place
@@ -161,7 +161,7 @@ def _run_options(options: CheckOptions) -> RunOptions:
 
 
 def _told_apart(runs: Iterable[NodeRun]) -> list[NodeRun]:
-    """With part of a node's id where another node has the same name."""
+    """Add part of a node's id where another node has the same name."""
     runs = list(runs)
     nodes = {(run.node, run.node_id) for run in runs}
     names = [name for name, _ in nodes]

@@ -70,7 +70,7 @@ def make_run(order: Order, parcel: bytes) -> MadeRun:
 
 
 def _program_there(order: Order, there: list[tuple[Path, Path]]) -> Program:
-    """With the interpreter of this node. A relative path stays as it is, where it stays within one folder."""
+    """The program with the interpreter of this node. A relative path stays as it is, where it stays within one folder."""
     import sys
 
     program = replace(order.options.program, python=sys.executable)

@@ -27,7 +27,7 @@ class EnvironmentKey(dict[str, Any]):
 
     @property
     def digest(self) -> str:
-        """Of the facts in canonical JSON, so that it is the same in every process and version of Python."""
+        """A digest of the facts in canonical JSON, the same in every process and version of Python."""
         canonical = json.dumps(self, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 

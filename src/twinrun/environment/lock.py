@@ -89,7 +89,7 @@ def lock_of(environment: Environment, *, loaded_only: bool = False) -> Lock:
 
 
 def _origins(environment: Environment) -> dict[str, str]:
-    """Of packages that did not come from an index."""
+    """Where packages that did not come from an index came from."""
     found = environment.get("packages", "origins")
     return {name: str(origin) for name, origin in found.items()} if isinstance(found, dict) else {}
 

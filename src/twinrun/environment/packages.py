@@ -34,7 +34,7 @@ def read_packages(paths: Iterable[str] | None = None) -> dict[str, Any]:
 
 
 def normalised(name: str) -> str:
-    """As package indexes spell it: lower case, one dash between words."""
+    """The name as package indexes spell it: lower case, one dash between words."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -148,7 +148,7 @@ def read_data(paths: Iterable[Path | str], base: Path) -> dict[str, Any]:
 
 
 def _code_digest(path: Path) -> str:
-    """Of a notebook, without what its cells have printed."""
+    """The digest of a source file; of a notebook, without what its cells printed."""
     return xxhash.xxh3_64(source_of(path)).hexdigest() if is_notebook(path) else _digest(path)
 
 

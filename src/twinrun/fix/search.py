@@ -111,7 +111,7 @@ class Search:
     def _new(
         self, places: Sequence[Place], accept: Callable[[Fix], bool], others: Sequence[Unit] = ()
     ) -> list[Unit]:
-        """Those of the places that add something to the patch."""
+        """The places that add something to the patch."""
         known = [*self.units, *others]
         fresh = [place for place in places if place not in known and place not in self.bad]
         made = self.trials.patch([*known, *fresh]).made
@@ -150,7 +150,7 @@ class Search:
         return None if file is None else file.text
 
     def _that_run(self, new: Sequence[Unit]) -> list[Unit]:
-        """Of changes after which the program can no longer be judged, those after which it can."""
+        """Drop the changes after which the program can no longer be judged; return the others."""
         good: list[Unit] = []
         for unit in new:
             if self.trials.check([*self.units, *good, unit]).reason_kind in _BROKEN:

@@ -93,7 +93,7 @@ def _cannot_write(problem: str) -> CannotWrite:
 
 
 def _renamed(text: str) -> str:
-    """With another encoding named in the first or second line, where Python looks for one."""
+    """The text with another encoding named in its first or second line, where Python looks for one."""
     return re.sub(r"\A(?:[^\n]*\n)?[^\n]*?coding[:=][ \t]*[-\w.]+", _to_utf8, text, count=1)
 
 

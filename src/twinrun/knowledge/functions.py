@@ -86,7 +86,7 @@ class Known:
 
     @property
     def deterministic(self) -> int | None:
-        """Of a dataset method: the position of `deterministic`, right after `num_parallel_calls`."""
+        """The position of a dataset method's `deterministic`, right after `num_parallel_calls`."""
         return None if self.parallel is None else self.parallel + 1
 
     @property

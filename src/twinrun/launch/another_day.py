@@ -65,7 +65,7 @@ def carried_over(last: Round, result: CheckResult) -> tuple[Round, CheckResult]:
 
 
 def _room(last: Round) -> int:
-    """For how many twins. Those that share a folder, or what else only one can have, run alone, and so do clusters."""
+    """How many twins may run at once. Those that share a folder, or what else only one can have, run alone, and so do clusters."""
     if last.options.sequential or last.options.workers or last.views.how == "shared":
         return 1
     return min(twins_at_once(), len(last.names)) if on_gpu(last.facts) else twins_at_once()
@@ -166,7 +166,7 @@ class Provoked(Question):
         return make("stress", **self._changes)
 
     def _marked_twin(self, name: str, freezes: Iterable[Freeze], *, stressed: bool = True) -> Round:
-        """Of one that runs to its end, and shows in what it delivers where its values came from."""
+        """A round of one twin that runs to its end, and whose output shows where its values came from."""
         marked = {look.marked.source: look.marked for look in self._looks if look.marked is not None}
         own = tuple(look.intervention for look in self._looks if look.marked is None)
         others = tuple(freeze for freeze in freezes if freeze.source not in marked)

@@ -40,7 +40,7 @@ class Observed:
     compared: tuple[str, ...] = ()
 
     def noted(self, *notes: str) -> Observed:
-        """With more notes."""
+        """The same with more notes."""
         return replace(self, result=self.result.replace(notes=(*self.result.notes, *notes)))
 
     def evidence(self, code: Code) -> Evidence | None:
@@ -110,7 +110,7 @@ def save(result: CheckResult, folder: Path) -> CheckResult:
 
 
 def _kept(last: Round, observed: Observed, folder: Path) -> Observed:
-    """With the files of the twins. Where they cannot be written, the result is worth more than they are."""
+    """Keep the files of the twins. Where they cannot be written, a note says so and the result stands."""
     try:
         last.views.keep(last.names, folder)
     except OSError as problem:

@@ -69,7 +69,7 @@ class Child(Generic[Recording]):
 
 
 def children_of(twin: Path) -> list[Child[Path]]:
-    """Those that are part of the result, in the order in which they were started."""
+    """The children that are part of the result, in the order in which they were started."""
     signalled: set[str] = set()
     with contextlib.suppress(OSError, ValueError):
         listed = untrusted.read_bytes(twin / files.FOLDER / files.SIGNALLED)
@@ -86,7 +86,7 @@ def children_of(twin: Path) -> list[Child[Path]]:
 
 
 def numbers_of_children(twin: Path) -> list[int]:
-    """Those that the kernel gave them."""
+    """The process numbers of the children."""
     return [about.pid for about, _ in _started(twin)]
 
 

@@ -27,7 +27,7 @@ RATE = "learning-rate"  # the role of a variable; see Facts
 
 
 class Tensor(NamedTuple):
-    """Of one frame of a recording."""
+    """A tensor in one frame of a recording."""
 
     digest: tuple[str, bytes]  # with its kind
     folder: Path
@@ -35,7 +35,7 @@ class Tensor(NamedTuple):
     key: Key
 
     def value(self) -> np.ndarray | None:
-        """None where it was not kept."""
+        """Its value, or None where it was not kept."""
         kept = _dump(values_file(self.folder, self.seq))
         return None if kept is None else kept.array(self.key)
 
@@ -127,7 +127,7 @@ class Cluster:
 
     @property
     def steps(self) -> list[int]:
-        """Those that every worker took."""
+        """How many steps every worker took."""
         first, *others = (worker.steps for worker in self.workers)
         return [step for step in first if all(step in each for each in others)]
 
@@ -136,7 +136,7 @@ class Cluster:
         return max(step for worker in self.workers for step in worker.steps)
 
     def title(self, worker: Worker) -> str:
-        """In front of the name of a tensor."""
+        """What stands in front of the name of a tensor."""
         return f"worker {worker.number}: " if len(self.workers) > 1 else ""
 
     def __str__(self) -> str:

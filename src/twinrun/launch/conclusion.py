@@ -29,7 +29,7 @@ _FOLLOW_TIME = 5.0  # seconds at most for the steps after the first difference: 
 
 
 class Conclusion:
-    """On some twins of a round, which are living, and what a judge has seen of them."""
+    """Concludes from some living twins of a round, and what a judge has seen of them."""
 
     def __init__(self, round: Round, twins: list[Twin], judge: Judge) -> None:
         self.round, self.options = round, round.options
@@ -53,7 +53,7 @@ class Conclusion:
         return self._ended()
 
     def _held(self, follow: Look | None) -> CheckResult:
-        """At the first difference that counts."""
+        """The result at the first difference that counts."""
         if self.judge.first is not None and self.judge.first.uneven:
             return self._one_has_ended(self.judge.first)
         if self.options.tracing:
@@ -92,7 +92,7 @@ class Conclusion:
         return family.judge(self._result(verdict, reason))
 
     def _children(self) -> Family:
-        """Of all twins, against those of the first, up to the first twin whose children differ."""
+        """Compare the children of each twin with those of the first, up to the first that differ."""
         first, *others = (witness.folder for witness in self.judge.witnesses)
         stopped = any(twin.end is not None and twin.end.status == "stopped" for twin in self.twins)
         for twin in self.twins:

@@ -54,7 +54,7 @@ class Family:
 
 @dataclass
 class Comparison(Generic[Recording]):
-    """Of the children of two runs. `stopped`: a run was, at the step asked for, and its children with it."""
+    """Compares the children of two runs. `stopped`: a run was stopped at the step asked for, and its children with it."""
 
     children: tuple[list[Child[Recording]], list[Child[Recording]]]
     compare: Callable[[Recording, Recording], CheckResult]

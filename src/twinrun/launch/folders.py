@@ -96,7 +96,7 @@ def default_root() -> Path:
 
 
 def state_limit() -> int:
-    """Of the default folder, in bytes."""
+    """The limit of the default folder, in bytes."""
     return parse_size(_VARIABLE, os.environ.get(_VARIABLE) or LIMIT)
 
 
@@ -191,7 +191,7 @@ def said(removed: list[Recorded]) -> str:
 
 
 def remove_tree(folder: Path) -> None:
-    """With what a program, or the kernel, has made unreadable there."""
+    """Remove a folder, including what a program or the kernel has made unreadable there."""
     for inner, names, _ in os.walk(folder):
         for name in names:
             path = Path(inner, name)

@@ -11,6 +11,6 @@ _PROBE = "twinrun.probe(name, value) reports what a program trains by other mean
 
 
 def no_step(twins: Iterable[Facts] = ()) -> Reason:
-    """With a hint that fits what the twins imported. More can be added to the message, after a semicolon."""
+    """Why no step was seen, with a hint that fits what the twins imported. More can be added to the message, after a semicolon."""
     why = next((f"{facts.no_step}; " for facts in twins if facts.no_step is not None), "")
     return Reason("no-step", f"no training step was observed: {why}{_PROBE}")

@@ -36,7 +36,7 @@ Twins = tuple[RecordedTwin, RecordedTwin]
 def compare_recordings(
     a: Path, b: Path, contract: Contract, names: tuple[str, str] = ("A", "B")
 ) -> CheckResult:
-    """With the processes that each of them started."""
+    """Compare two recordings, and the processes that each run started."""
     manifests = [read_manifest(each) for each in (a, b)]
     stopped = any(manifest.status in ("stopped", "held") for manifest in manifests)
     family = compare_children(a, b, contract, stopped=stopped, names=names)
@@ -69,7 +69,7 @@ def compare_children(
 def compare_one(
     a: Path, b: Path, contract: Contract, names: tuple[str, str] = ("A", "B"), *, observed: bool = False
 ) -> CheckResult:
-    """Of one process. `observed`: there is something to compare, if only in others."""
+    """Compare the recordings of one process. `observed`: there is something to compare, if only in others."""
     started = time.monotonic()
     twins = (RecordedTwin(names[0], a), RecordedTwin(names[1], b))
     manifests = (twins[0].manifest, twins[1].manifest)
@@ -118,7 +118,7 @@ def _first_difference(twins: Twins, shared: int) -> int:
 
 
 def _some_frames(twin: RecordedTwin, stop: int) -> Iterator[Frame]:
-    """Of those that are equal: as many as a timeline has columns, and the last."""
+    """A selection of the equal frames: as many as a timeline has columns, and the last."""
     for seq in sorted({*range(0, stop, max(1, stop // MOST_COLUMNS)), stop - 1}):
         yield twin.reader.frame(seq)
 

@@ -18,7 +18,7 @@ _PATIENCE = 300.0
 
 
 def read_by_frameworks(name: str, paths: Sequence[Path]) -> Sequence[Contents] | None:
-    """None where no framework knows files of this name, or where it cannot read these."""
+    """The contents as a framework reads them. None where none knows files of this name, or can read these."""
     for framework in frameworks():
         if framework.file_reader and any(fnmatch.fnmatch(name, each) for each in framework.file_patterns):
             command = [sys.executable, "-m", framework.file_reader, *map(str, paths)]

@@ -151,7 +151,7 @@ def _shares(twin: Path) -> list[Counter[int]] | str:
 
 
 def _finding(facts: Facts, message: str, how: str, *, confirmed: bool) -> Finding:
-    """At the line that shares the data, as far as one does: first of all one that does nothing else."""
+    """The line that shares the data, if there is one: first of all one that does nothing else."""
     lines = sorted(
         _sharing(facts.events), key=lambda event: (source(event.source).codes.index(CODE), event.order)
     )

@@ -64,7 +64,7 @@ class Supervised:
                 os.kill(self._pid, number)
 
     def end(self) -> None:
-        """With everything that it started, whatever sessions those have made for themselves."""
+        """End the process and everything that it started, including what has made a session of its own."""
         if self.poll() is None:
             self.returncode = -signal.SIGKILL
         self._line.close()

@@ -39,7 +39,7 @@ class ViewStore:
         ways: tuple[Way, ...] = WAYS,
         frozen: Collection[str] | None = None,
     ) -> Views:
-        """For the twins of one round. `frozen`: every twin must start from the same files, of which these may lie
+        """The views for the twins of one round. `frozen`: every twin must start from the same files, of which these may lie
         elsewhere. Raises CannotCopy where that, or what is to be patched, is not possible here."""
         texts = {str(Path(path).resolve()): text for path, text in patched.items()}
         own = roots_of(program)

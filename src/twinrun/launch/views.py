@@ -24,7 +24,7 @@ Changes = dict[str, Path | None]
 
 @dataclass
 class Views:
-    """Of the twins of one round. This class is the last resort: they share the user's folder."""
+    """The views of the twins of one round. This class is the last resort: they share the user's folder."""
 
     roots: tuple[Path, ...]  # none lies below another
     place: Path  # where the files of the views are kept
@@ -44,7 +44,7 @@ class Views:
         return program, setup
 
     def folders(self, name: str) -> tuple[str, ...]:
-        """Those that this twin has to itself."""
+        """The folders that this twin has to itself."""
         return ()
 
     def holds(self, path: str) -> bool:

@@ -83,7 +83,7 @@ class _Judge:
     harmless: Collection[str] = ()
 
     def is_secret(self, name: str, value: str) -> bool:
-        """By its name."""
+        """Whether a value is a secret, judged by its name."""
         announced = grade(name)
         if announced == "login":
             return ":" in value

@@ -62,7 +62,7 @@ def mentions_secret(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def grade(name: str) -> Grade:
-    """By how the name ends: HF_TOKEN and --token announce one; --tokens, --tokenizer and --max-token-length do not."""
+    """How strongly a name announces a secret, judged by its end: HF_TOKEN and --token announce one; --tokens, --tokenizer and --max-token-length do not."""
     if name in _FOLDERS:
         return "no"
     parts = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]

@@ -32,7 +32,7 @@ class Secrets:
 
     @staticmethod
     def of(arguments: Sequence[str], variables: Mapping[str, str], *, show: bool = False) -> Secrets:
-        """Those in a command line and in environment variables."""
+        """The secrets in a command line and in environment variables."""
         announced = [value for name, value in variables.items() if is_secret(name, value)]
         texts = [*arguments, *variables.values()]
         in_urls = [password for text in texts for password in _URL_PASSWORD.findall(text)]
@@ -60,7 +60,7 @@ def _telling(value: str) -> bool:
 
 
 def _forms(value: str) -> tuple[str, ...]:
-    """As it is, and as it stands in a URL, in JSON and in the repr of a string."""
+    """A secret as it is, and as it is written in a URL, in JSON and in the repr of a string."""
     return value, quote(value, safe="", errors="replace"), json.dumps(value)[1:-1], repr(value)[1:-1]
 
 

@@ -111,7 +111,7 @@ class DatasetRecorder:
             self.audits.append(found)
 
     def report(self) -> DatasetsAudit:
-        """For the parent process: findings, stages that could not be classified, inputs that could not be audited."""
+        """A report for the parent process: findings, stages that could not be classified, inputs that could not be audited."""
         if not self.at_once:
             self._audit_now()
         unknown = [

@@ -44,7 +44,7 @@ class _Workers:
         return self.count > 1 or self.processes
 
     def as_fields(self) -> dict[str, Any]:
-        """Of the stage whose code they run."""
+        """The fields of the stage whose code they run."""
         attributes = {"workers": self.count, "use_multiprocessing": self.processes}
         return {"attributes": attributes, "parallel": self.count > 1}
 

@@ -78,7 +78,7 @@ class Keyed:
 
     @property
     def specs(self) -> Specs:
-        """Of its arguments."""
+        """The specs of its arguments."""
         given = self.graph.inputs[: len(self.graph.inputs) - len(self.captures)]
         return tuple(tf.TensorSpec(one.shape, one.dtype) for one in given)
 

@@ -77,7 +77,7 @@ class ElementDigest:
         self.elements += 1
 
     def fingerprint(self) -> EpochFingerprint:
-        """Of all elements so far."""
+        """The fingerprint of all elements so far."""
         return EpochFingerprint(self._ordered.hexdigest(), f"{self._sum:032x}", self.elements)
 
 

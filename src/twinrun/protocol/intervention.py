@@ -38,7 +38,7 @@ class Freeze(msgspec.Struct, frozen=True, tag="freeze"):
         return self.file in (ANYWHERE, file) and self.line in (None, line)
 
     def __str__(self) -> str:
-        """As written after `--freeze`."""
+        """The text to write after `--freeze`."""
         name = f"{self.source}.{self.action}" if self.action else self.source
         if self.file == ANYWHERE:
             return name
@@ -115,7 +115,7 @@ class Intervened:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Of each twin; empty where they run where the program puts them."""
+        """The device of each twin; empty where the program chooses."""
         return next((each.names for each in of_kind(Devices, self.interventions)), ())
 
     @property

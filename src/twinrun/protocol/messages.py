@@ -87,13 +87,13 @@ Question = AskOutlines | AskValues | AskDump | AskFacts | AskTrace | AskDatasets
 
 
 class Outlines(msgspec.Struct, frozen=True, tag="outlines"):
-    """In the order asked for; None for what changed since it was digested."""
+    """Outlines in the order asked for; None for what changed since it was digested."""
 
     outlines: list[Outline | None]
 
 
 class Values(msgspec.Struct, frozen=True, tag="values"):
-    """As `recording.pieces.values_of` gives them."""
+    """Values as `recording.pieces.values_of` gives them."""
 
     data: bytes | None
 

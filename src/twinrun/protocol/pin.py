@@ -53,7 +53,7 @@ class PinRequest(msgspec.Struct, frozen=True):
         return replace(self, leave_out=(*self.leave_out, control))
 
     def __str__(self) -> str:
-        """As it would be written after `--pin=`."""
+        """The text to write after `--pin=`."""
         parts = [str(self.seed)]
         for name in ("strict", "reseed", "device", "threads", "allow", "only", "leave_out", "streams"):
             value, option = getattr(self, name), name.replace("_", "-")

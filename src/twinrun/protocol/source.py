@@ -101,7 +101,7 @@ class Source:
 
     @property
     def code(self) -> str:
-        """Of its usual finding."""
+        """The code of its usual finding."""
         return self.codes[0]
 
     def suspect(self, events: Sequence[Event], message: str, **fields: Any) -> Suspect:

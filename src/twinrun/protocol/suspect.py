@@ -66,7 +66,7 @@ class Suspect:
 
     @property
     def likelihood(self) -> int:
-        """Of being a cause at all."""
+        """How likely it is to be a cause at all."""
         return max(self.rank, self.ahead)
 
     @property

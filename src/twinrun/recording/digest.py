@@ -35,7 +35,7 @@ def _plain(dtype: np.dtype, shape: tuple[int, ...]) -> int | None:
 
 
 def digest_array(array: np.ndarray) -> int:
-    """For arrays of any type, strings and other objects included."""
+    """The digest of an array of any type, including strings and other objects."""
     kind = _plain(array.dtype, array.shape)
     if kind is not None and array.flags.c_contiguous:  # nearly every tensor of every step
         return _xxh3(array, kind)
@@ -52,7 +52,7 @@ def digest_array(array: np.ndarray) -> int:
 
 
 def digest_rows(array: np.ndarray) -> list[int]:
-    """Of every `array[n]`, as `digest_array` gives it. Not for strings."""
+    """The digest of every `array[n]`, as `digest_array` gives it. Not for strings."""
     kind, size = _kind(str(array.dtype), array.shape[1:]), array.nbytes // max(1, len(array))
     data = np.ascontiguousarray(array).tobytes()  # slices of bytes are the fastest there are
     return [_xxh3(data[at : at + size], kind) for at in range(0, len(data), size)]

@@ -136,7 +136,7 @@ class Dump:
         return self._read(found.start, found.end, found.dtype, count).reshape(found.shape)
 
     def outline(self, key: Key) -> tuple[Outline, int] | None:
-        """With the digest of the whole tensor."""
+        """The outline, with the digest of the whole tensor."""
         found = self._found.get(key)
         if found is None:
             return None

@@ -47,7 +47,7 @@ def _does_not_fit(folder: Path, why: str) -> BadRecording:
 
 
 def record_end(folder: Path, status: Status, exit_code: int | None) -> None:
-    """For a process that is gone: its exit code, and, where it could not say itself how it ended, the status, with a
+    """Complete the manifest of a process that is gone: its exit code, and, where it could not say itself how it ended, the status, with a
     seal on what it has left."""
     manifest = replace(read_manifest(folder), exit_code=exit_code)
     if manifest.status == "running":

@@ -41,7 +41,7 @@ _RANK = {phase: rank for rank, phase in enumerate(PHASES)}
 
 
 def joined_kinds(kinds: Iterable[str]) -> str:
-    """As a Layout has them."""
+    """The kinds of digests, as a Layout has them."""
     joined = "".join(kinds)
     return joined if DEVICE in joined else ""
 
@@ -89,7 +89,7 @@ class Layout:
 
     @cached_property
     def parts(self) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
-        """For each phase: a digest of its names, and its entries, by name: the order they were seen in is not compared."""
+        """Each phase with a digest of its names, and its entries sorted by name: the order they were seen in is not compared."""
         found = []
         for phase in self.phase_order:
             entries = [entry for entry, other in enumerate(self.phases) if other == phase]

@@ -116,7 +116,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def checksum(document: Mapping[str, Any]) -> str:
-    """Of everything but the checksum, in canonical form: spaces and line ends may change, content may not."""
+    """A checksum of everything else, in canonical form: spaces and line ends may change, content may not."""
     rest = {name: value for name, value in document.items() if name != "checksum"}
     canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()

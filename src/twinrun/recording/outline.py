@@ -56,7 +56,7 @@ class Outline(msgspec.Struct, frozen=True):
         return self.nbytes * (part.stop - part.start) // max(1, self.size)
 
     def digests_of(self, part: Part) -> tuple[int, ...]:
-        """Of the blocks of a part that begins with one."""
+        """The digests of the blocks of a part that begins with one."""
         return self.digests[part.start // self.block : -(-part.stop // self.block)]
 
 

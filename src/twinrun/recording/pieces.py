@@ -29,7 +29,7 @@ def block_length(dtype: str) -> int:
 
 
 def block_digests(elements: np.ndarray, block: int) -> tuple[int, ...]:
-    """Of elements that begin where a block does."""
+    """The digests of the blocks of elements that begin where a block does."""
     return tuple(digest_array(elements[at : at + block]) for at in range(0, elements.size, block))
 
 

@@ -68,7 +68,7 @@ class Reader:
                 raise ValueError(f"{path.name} is not a file")
 
     def _connect(self, sealed: bool) -> sqlite3.Connection:
-        """For reading alone: a journal that somebody put beside the file is not played back."""
+        """Connect for reading only: a journal that somebody put beside the file is not played back."""
         address = f"{self._path.absolute().as_uri()}?{'immutable=1' if sealed else 'mode=ro'}"
         db = sqlite3.connect(address, uri=True, check_same_thread=False)
         db.set_progress_handler(self._is_endless, _ROUND)

@@ -19,7 +19,7 @@ _PIECE = 1 << 18  # words that are mixed at a time
 
 
 def sum_digest(array: np.ndarray) -> int:
-    """For numbers and booleans of any type but one of more than 8 bytes, complex ones apart."""
+    """The digest of numbers or booleans: of any type of up to 8 bytes, and of complex numbers."""
     total, at = 0, 0
     for part in _parts(np.ascontiguousarray(array)):
         bits = part.reshape(-1).view(f"u{part.itemsize}") if part.size else np.empty(0, np.uint8)

@@ -110,7 +110,7 @@ def rendered(
 
 
 def findings_text(findings: Sequence[Finding], output_format: str) -> str:
-    """For the formats that show findings and nothing else."""
+    """Findings in one of the formats that show nothing else."""
     if output_format == "sarif":
         from twinrun.render.sarif import as_sarif
 
@@ -129,12 +129,12 @@ def show(output_format: str, document: dict[str, Any], lines: Lines, output_file
 
 
 def json_text(document: dict[str, Any]) -> str:
-    """In ASCII, and without the one control character that JSON leaves as it is."""
+    """JSON in ASCII, without the one control character that JSON leaves as it is."""
     return json.dumps(document, indent=1, default=str).replace("\x7f", "\\u007f") + "\n"
 
 
 def write(content: str | bytes, file: str | None = None) -> None:
-    """To a file, or to stdout where there is none."""
+    """Write to a file, or to stdout where there is none."""
     if file is None:
         terminal.write(content)
         return

@@ -67,7 +67,7 @@ def _digest(text: str) -> str:
 
 
 def _controls(controls: dict[str, Any]) -> list[dict[str, Any]]:
-    """Those that the program uses; those that do not hold come first."""
+    """The controls that the program uses; those that do not hold come first."""
     rows = [
         {**_CONTROL, **(entry if isinstance(entry, dict) else {"state": entry}), "name": name}
         for name, entry in controls.items()

@@ -49,7 +49,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Plots:
-    """Of one result. What is empty is not drawn."""
+    """The plots of one result. What is empty is not drawn."""
 
     twins: tuple[str, ...]
     last: int  # step that was compared
@@ -81,7 +81,7 @@ class Plots:
         )
 
     def as_json(self) -> str:
-        """As it can stand in a page: nothing in it ends a script or begins a tag."""
+        """The JSON for a page: nothing in it ends a script or begins a tag."""
         document = {
             "twins": self.twins, "first": self.first, "last": self.last,
             "steps": _columns(self.steps), "layers": _columns(self.layers),
@@ -177,7 +177,7 @@ def _worst(rows: Sequence[Row]) -> str:
 
 
 def _lines(result: CheckResult) -> Iterable[Line]:
-    """Of each tensor that was measured; without any, of the furthest of all. Of each metric under a band."""
+    """A line for each tensor that was measured (without any, for the furthest of all) and for each metric under a band."""
     tensors = result.timeline.tensors if result.timeline is not None else ()
     for each in tensors:
         yield Line(each.tensor, each.phase, each.steps, each.max_ulp, each.max_abs)
@@ -205,7 +205,7 @@ def _named(each: Row | Curve | Line, **fields: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: texts without control characters, numbers that are finite."""
+    """The value as JSON can hold it: texts without control characters, finite numbers."""
     if isinstance(value, str):
         return inline(value)
     if isinstance(value, float):

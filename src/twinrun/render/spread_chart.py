@@ -26,7 +26,7 @@ class Row:
 
 
 def strip(rows: Sequence[Row]) -> dict[str, Any] | None:
-    """None where there is nothing to tell apart."""
+    """A strip of points, or None where all are equal."""
     ends = [value for row in rows for value in row.values]
     ends += [end for row in rows if row.summary.interval for end in row.summary.interval]
     ends += [row.summary.mean + side * row.width for row in rows if row.width for side in (-1, 1)]

@@ -61,7 +61,7 @@ def _differs(result: CheckResult) -> Lines:
 
 
 def _by_environment(result: CheckResult) -> Iterator[str]:
-    """Of runs on a cluster: the verdict on those of each environment key, and how the keys compare."""
+    """The verdict on the runs of each environment key of a cluster, and how the keys compare."""
     for each in result.by_environment:
         count = f"{len(each.runs)} run{'s' if len(each.runs) > 1 else ''}"
         differing = f", {len(each.differing)} of them different from {each.runs[0]}" if each.differing else ""

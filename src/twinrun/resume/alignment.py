@@ -22,7 +22,7 @@ class Joined:
 
 
 def join(whole: Reader, restarted: Reader, stopped_at: int) -> Joined | None:
-    """None where the restarted run began with the state of no step."""
+    """Where the restarted run joins the other. None where it began with the state of no step."""
     first = list(islice(history(restarted), 2))
     start = next(iter(history(whole))).state
     if not start and len(first) < 2:
@@ -39,7 +39,7 @@ def join(whole: Reader, restarted: Reader, stopped_at: int) -> Joined | None:
 
 
 def _scores(whole: Reader, held: dict[str, bytes]) -> dict[int, tuple[int, int]]:
-    """For each step, how many variables of its state are among these: under the same name, and, which counts for less, under
+    """How many variables of each step's state are among these: under the same name, and, which counts for less, under
     any. Only those are counted that the step, or one before it, has changed to what nothing was at the start: slots of zeros
     are everywhere."""
     known = set(held.values())

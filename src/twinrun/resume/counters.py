@@ -13,7 +13,7 @@ from twinrun.resume.history import history
 
 
 def counters(whole: Reader) -> frozenset[str]:
-    """By name: single integers that were never larger than the number of steps."""
+    """Counters by name: single integers that were never larger than the number of steps."""
     known = {
         pack([digest(np.asarray(number, kind))])
         for digest in (digest_array, sum_digest)

@@ -28,7 +28,7 @@ class LeftFiles:
 
     @cached_property
     def unsteady(self) -> frozenset[str]:
-        """Those that differ from run to run."""
+        """The files that differ from run to run."""
         one, other = self._alone
         return frozenset(each.where for each in compare_files(one, other, read_by_frameworks)[0])
 

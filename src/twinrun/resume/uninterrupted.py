@@ -57,7 +57,7 @@ class Uninterrupted(Round):
 
     @cached_property
     def steps(self) -> int:
-        """Of the program itself."""
+        """How many steps the program itself takes."""
         return self.reader.last_step()
 
     @cached_property
@@ -74,7 +74,7 @@ class Uninterrupted(Round):
 
     @cached_property
     def _kept(self) -> dict[str, list[int]]:
-        """Of each file the steps after which it was written and training went on, where there are any."""
+        """For each file, the steps after which it was written while training went on, where there are any."""
         found = {file: [step for step in steps if step < self.steps] for file, steps in self._written.items()}
         return {file: steps for file, steps in found.items() if steps}
 
@@ -98,7 +98,7 @@ def changed(before: Written, after: Written) -> list[str]:
 
 
 def spread(steps: Iterable[int], most: int) -> tuple[int, ...]:
-    """At most so many of these, the first and the last among them."""
+    """At most this many of these, including the first and the last."""
     known = sorted(set(steps))
     if len(known) <= most:
         return tuple(known)

@@ -106,7 +106,7 @@ def _gathered(sources: Sources, states: Sequence[State]) -> SourceAudit:
     modules = {module.shown: module for module in sources.modules}
 
     def text(file: str) -> str | None:
-        """To find the statement a comment belongs to, the file is parsed again: only where there is a comment."""
+        """Parse the file again, to find the statement that a comment belongs to: only where there is a comment."""
         return modules[file].text if modules[file].mentions("twinrun") else None
 
     sifted = sift((each.finding for each in found.values()), text)

@@ -31,7 +31,7 @@ class Parting(NamedTuple):
 
 
 def first_outside(a: list[TracedOp], b: list[TracedOp], contract: str) -> Parting | None:
-    """By the samples of what each op gave: one that is outside is no guess, though others may have been missed."""
+    """The first op whose samples are outside the contract. It is certain to be outside, though others may have been missed."""
     from twinrun.comparison.contract import parse_contract  # needs NumPy, which a program may not
 
     terms = parse_contract(contract)

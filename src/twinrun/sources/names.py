@@ -20,7 +20,7 @@ _FROZEN = "frozen_"  # how our own temporary names start
 
 
 def _process_id(session: Session, original: Callable[[], int]) -> Callable[[], int]:
-    """Of the program's own lines: libraries ask often, and name their own things by it."""
+    """Note a process number that the program's own lines ask for: libraries ask often, to name their own things."""
     call = f"os.{original.__name__}"
 
     def number() -> int:

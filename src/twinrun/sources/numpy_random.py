@@ -68,7 +68,7 @@ def _bytes(value: Any) -> bytes:
 
 @replacement
 def _legacy_seeding(session: Session, original: Any, self: Any, seed: Any) -> None:
-    """Of the class, so that seeding the global stream is seen however it is done."""
+    """Patch seeding on the class, so that seeding the global stream is seen however it is done."""
 
     def set_seed(value: Any) -> None:
         with unseen():  # the entropy that it takes is not a generator's

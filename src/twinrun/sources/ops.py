@@ -36,7 +36,7 @@ def first_culprit(a: list[TracedOp], b: list[TracedOp]) -> TracedOp | None:
 
 
 def available_cpus() -> int:
-    """Those that this process may run on."""
+    """The CPUs that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -49,7 +49,7 @@ def _draw(name: str) -> Wrap:
 
 @replacement
 def _seed(session: Session, original: Any, self: random.Random, a: Any = None, version: int = 2) -> None:
-    """Of the class, so that seeding the hidden stream is seen however it is done. An instance without a seed takes
+    """Patch seeding on the class, so that seeding the hidden stream is seen however it is done. An instance without a seed takes
     fresh entropy."""
 
     def set_seed(value: Any) -> None:

@@ -154,7 +154,7 @@ def _work(thread: Any) -> str:
 
 
 def _keep_a_core_busy() -> None:
-    """By a child in the twin's own process group: it ends when the twin does, or is ended with it."""
+    """Start a busy child in the twin's own process group: it ends when the twin does, or is ended with it."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TWINRUN_")}
     command = [sys.executable, "-S", "-c", _BUSY, str(os.getpid())]
     with unseen():
@@ -227,7 +227,7 @@ class Threads(Source):
 
 
 def look_for_races(events: Iterable[Event]) -> SecondLook | None:
-    """For sources whose events mean that several threads run."""
+    """The second look of sources whose events mean that several threads run."""
     for event in events:
         where = f"{Path(event.file).name}:{event.line}"
         return SecondLook(f"{event.call} runs in several threads ({where})", Stress())

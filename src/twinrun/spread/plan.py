@@ -111,7 +111,7 @@ def first_looks(options: SpreadOptions) -> list[RunKey]:
 
 
 def the_rest(options: SpreadOptions, unused: Iterable[str]) -> list[RunKey]:
-    """In an order in which all sources have about as many runs wherever it is broken off."""
+    """Order the runs so that all sources have about as many, wherever it is broken off."""
     left_out = set(unused)
     groups = [source for source in options.groups if source not in left_out]
     return [RunKey(source, number) for number in range(options.seeds) for source in groups]

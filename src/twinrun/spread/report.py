@@ -87,7 +87,7 @@ class Metric:
         return found if self.in_contract(found.width if found else 0.0) else None
 
     def in_contract(self, width: float) -> str | None:
-        """As a part of `band=…`. None for a name that a contract cannot hold."""
+        """The part of `band=…` for this metric. None for a name that a contract cannot hold."""
         text = f"band={self.name}:{width:g}"
         try:
             (band,) = parse_contract(text).bands
@@ -147,7 +147,7 @@ class SpreadReport(Masked):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """Those of every run that has them, the ones that move first."""
+        """The metrics of every run that has them, those that vary first."""
         names = dict.fromkeys(name for run in self.runs for name in run.metrics)
         found = [Metric(name, self._values(name), self.one_in) for name in names]
         usable = [each for each in found if each.base in each.values]

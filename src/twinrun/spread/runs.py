@@ -134,7 +134,7 @@ class _Work:
             )
 
     def make(self, keys: Iterable[RunKey], later: int = 0) -> None:
-        """Those that are still missing. `later`: about how many are to follow."""
+        """Make the runs that are still missing. `later`: about how many are to follow."""
         todo = [key for key in dict.fromkeys(keys) if not self._is_known(key)]
         pool = ThreadPoolExecutor(self.found.jobs, thread_name_prefix="twinrun-spread")
         waiting: dict[Future[Made], RunKey] = {}

@@ -63,7 +63,7 @@ class Summary:
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Of finite values, at least one."""
+    """Summarise finite values, at least one."""
     array = np.asarray(values, np.float64)
     low, high = float(array.min()), float(array.max())
     if len(array) < 2:
@@ -138,7 +138,7 @@ def _is_doubtful(values: Sequence[float]) -> bool:
 
 
 def _rounded_up(width: float) -> float:
-    """To two digits, so that a contract can be read: a wider band alarms less."""
+    """Round up to two digits, so that a contract is readable: a wider band only gives fewer alarms."""
     unit = 10.0 ** (math.floor(math.log10(width)) - 1)
     if unit == 0:
         return width
@@ -161,7 +161,7 @@ class Strongest:
 
 
 def strongest(groups: Mapping[str, Sequence[float]]) -> Strongest | None:
-    """By the standard deviation; whether the first two can be told apart, by Levene's test around medians."""
+    """The source with the largest standard deviation, and whether Levene's test (around medians) distinguishes it from the next."""
     moving = {name: values for name, values in groups.items() if len(values) > 1 and len(set(values)) > 1}
     if not moving:
         return None
@@ -234,7 +234,7 @@ def _permuted(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def least_runs(tests: int = 1) -> int:
-    """Of each variant: with fewer, no difference could ever be called one."""
+    """The fewest runs of each variant with which a difference could be called one."""
     return next(runs for runs in range(2, 100) if 2 / math.comb(2 * runs, runs) <= LEVEL / tests)
 
 
@@ -246,7 +246,7 @@ def _more(effect: float | None, runs: int, level: float) -> int | None:
 
 
 def runs_to_see(effect: float, level: float = LEVEL) -> int | None:
-    """Of each variant, to see an effect of this size in four of five attempts, by the power of Student's test."""
+    """How many runs of each variant show an effect of this size in four of five attempts, by the power of Student's test."""
 
     def seen(runs: int) -> bool:
         freedom = 2 * (runs - 1)

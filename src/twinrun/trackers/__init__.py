@@ -42,7 +42,7 @@ class Tracker(Protocol):
 
 
 def tracker(name: str) -> Tracker:
-    """By the name of its package."""
+    """The tracker whose package has this name."""
     if name not in TITLES:
         raise UsageError(f"unknown tracker {name!r}", hint=f"one of {', '.join(TITLES)}")
     must_be_installed(name)

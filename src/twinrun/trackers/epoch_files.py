@@ -30,7 +30,7 @@ class Epoch(Struct, frozen=True, tag_field="schema", tag="twinrun/epoch/1"):
 
     @property
     def digest(self) -> str:
-        """Of all variables together, in their order; their names are not part of it."""
+        """The digest of all variables together, in their order, whatever their names."""
         return f"{xxhash.xxh3_64_intdigest(' '.join(digest for _, digest in self.variables).encode()):016x}"
 
     def as_json(self) -> str:
@@ -44,7 +44,7 @@ def folder_of(run: Path) -> Path | None:
 
 
 def read_epochs(folder: Path) -> dict[int, Epoch]:
-    """By number."""
+    """The epochs by number."""
     found: dict[int, Epoch] = {}
     path = folder / Path(LAST).name
     try:

@@ -79,6 +79,6 @@ def hint() -> str:
 
 
 def _wait_no_longer() -> None:
-    """For a process of our own, where the user has not asked for something else."""
+    """Shorten MLflow's retries in a process of our own, unless the user has set them."""
     for name, value in _PATIENCE.items():
         os.environ.setdefault(name, value)

@@ -61,7 +61,7 @@ class Family:
         self._forked = self.next_identity()
 
     def after_fork(self) -> None:
-        """In the child."""
+        """Reset in the child."""
         self.identity, self._started, self.is_fork = self._forked, 0, True
         self.children = []
         self._lock = threading.Lock()

@@ -34,7 +34,7 @@ class Held:
         return [None if array is None else outline_of(array) for array in arrays]
 
     def values(self, parts: Sequence[Part]) -> bytes | None:
-        """Of tensors that were outlined: the digests of their blocks tell whether they have changed since."""
+        """The values of tensors that were outlined: the digests of their blocks tell whether they have changed since."""
         from twinrun.recording.pieces import values_of
 
         return values_of(parts, self._array)

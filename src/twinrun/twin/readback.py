@@ -45,7 +45,7 @@ def _state(control: Control, request: PinRequest | None) -> ControlState:
 
 
 def _is_changed(reading: Reading, wanted: Any) -> bool:
-    """By the program's own settings, or by its own call of `twinrun.pin` with another seed."""
+    """Whether the program changed it: by its own settings, or by calling `twinrun.pin` with another seed."""
     if reading.set_by == "program":
         return True
     state = reading.state

@@ -199,7 +199,7 @@ class Recorder:
             self._last, self._held = [], None
 
     def _keep_values(self) -> None:
-        """For a comparison by value with a run that is not alive at the same time."""
+        """Keep the values, to compare them with a run that is not alive at the same time."""
         file, limit = values_file(Path(self.spec.folder), self.frames), self.spec.values_limit
         self.held.dump_all(file)
         self._values_bytes += file.stat().st_size

@@ -15,7 +15,7 @@ VARIABLE = "TWINRUN_PORT"
 
 
 def share_port(family: Family) -> None:
-    """In a worker."""
+    """Use the reserved port in a worker."""
     port = os.environ.pop(VARIABLE, "")
     if family.worker is None or not port:
         return

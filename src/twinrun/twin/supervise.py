@@ -56,7 +56,7 @@ def _become(command: list[str], line: int, supervisor: int) -> None:
 
 
 def _let_go(kept: tuple[int, ...]) -> None:
-    """Of everything that belongs to the twin: what it closes, it alone has open."""
+    """Close everything that belongs to the twin: what the twin closes then has no other holder."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in range(3):
         os.dup2(null, standard)

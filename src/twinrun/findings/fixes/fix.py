@@ -54,7 +54,7 @@ class Fix:
         return _joined(hunks)
 
     def describe(self) -> str:
-        """For a finding's `fix`: what is done, and the lines to write."""
+        """The text of a finding's `fix`: what to do, and the lines to write."""
         lines = "\n".join(f"    {line}".rstrip() for line in self.after.splitlines())
         return f"{self.note}:\n{lines}" if lines else self.note
 

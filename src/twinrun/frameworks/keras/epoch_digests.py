@@ -18,7 +18,7 @@ from twinrun.trackers.epoch_files import LAST, Epoch
 
 
 class EpochDigests(keras.callbacks.Callback):  # type: ignore[misc]
-    """For `fit`: `callbacks=[twinrun.EpochDigests("mlflow")]`, or `"wandb"`, logs to the run that is active, and
+    """A callback for `fit`: `callbacks=[twinrun.EpochDigests("mlflow")]`, or `"wandb"`, logs to the run that is active, and
     `EpochDigests("tensorboard", folder=log_dir)` to that of the callback TensorBoard. A tracker that fails is reported, and
     training goes on without it."""
 
@@ -46,7 +46,7 @@ class EpochDigests(keras.callbacks.Callback):  # type: ignore[misc]
         self._log(dict(self._metrics(logs or {})))
 
     def _metrics(self, logs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Those of the model. Other callbacks may add what differs in any two runs: the time that an epoch took."""
+        """The metrics of the model. Other callbacks may add what differs in any two runs: the time that an epoch took."""
         known = self.model.get_metrics_result()
         for name in sorted(logs):
             if name.removeprefix("val_") in known:

@@ -14,7 +14,7 @@ _KERAS = "global_seed_generator"
 
 
 def random_states() -> dict[str, Any]:
-    """As they are now, in values that JSON can hold."""
+    """The random states as they are now, in values that JSON can hold."""
     name, keys, *rest = np.random.get_state()
     eager = context.context()
     eager_rng = getattr(eager, "_rng", None)

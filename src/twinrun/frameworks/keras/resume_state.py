@@ -25,7 +25,7 @@ _EPOCH_DONE = "the epoch that was resumed has no more batches"
 
 
 class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState):  # type: ignore[misc]
-    """For `fit`, the last of the callbacks: `fit(state.data, callbacks=[…, state])`. After every so many batches, and at the
+    """A callback for `fit`, to be the last one: `fit(state.data, callbacks=[…, state])`. After every so many batches, and at the
     end of each epoch, it writes the model, the optimizer, the metrics, the random states and the position in the data to
     `file`. Where the file is there when training begins, training goes on from it; after the last epoch it is removed.
 
@@ -230,7 +230,7 @@ def _resumable(data: Any, seed: int, state: ResumeState) -> tuple[Any, Any, int 
 
 
 def _seed_states(model: Any) -> list[Any]:
-    """Of the seed generators in a model."""
+    """The states of the seed generators in a model."""
     found = model.variables if model is not None else ()
     return [one for one in found if one.path.rpartition("/")[2] == "seed_generator_state"]
 

@@ -116,7 +116,7 @@ def shared_gpu(visible: str | None, signs: tuple[Path, ...] = _NVIDIA) -> dict[s
 def visible_device(
     device: str, visible: str | None, folder: Path = Path("/dev"), signs: tuple[Path, ...] = _NVIDIA
 ) -> dict[str, str] | None:
-    """With what TensorFlow sees this device alone. GPUs are counted among those that are visible now."""
+    """Environment variables that let TensorFlow see this device alone. GPUs are counted among those that are visible now."""
     kind, _, number = device.partition(":")
     if kind == "cpu":
         return {_VISIBLE: "-1"}

@@ -96,7 +96,7 @@ def _threads(which: str) -> int:
 
 
 def _optimizer_options() -> dict[str, object]:
-    """Those that differ from the default: TensorFlow reports `disable_…` as False where it was never set."""
+    """The options that differ from the default: TensorFlow reports `disable_…` as False where it was never set."""
     options = tf.config.optimizer.get_experimental_options()
     return {name: value for name, value in options.items() if value or not name.startswith("disable")}
 

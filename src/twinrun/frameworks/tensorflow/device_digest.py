@@ -95,7 +95,7 @@ class Together:
 
 
 def _parted(variables: Sequence[Placed]) -> tuple[list[Placed], list[Placed]]:
-    """Those that are copied, and those that are not."""
+    """Split tensors into those to be copied and those digested in place."""
     small: list[Placed] = []
     large: list[Placed] = []
     left = _MOST_SMALL
@@ -141,7 +141,7 @@ class _Buffer:
 
 
 def _totals(values: list[Any]) -> list[Any]:
-    """Of tensors of one type and shape: the sums that `recording.sum_digest` defines."""
+    """Compute, for tensors of one type and shape, the sums that `recording.sum_digest` defines."""
     if values[0].dtype.is_complex:
         real, imaginary = ([part(value) for value in values] for part in (tf.math.real, tf.math.imag))
         first = _sums(real, 0)
@@ -260,13 +260,13 @@ def is_better_there(dtype: Any, shape: tuple[int, ...], size: int) -> bool:
 
 
 def digest_value(value: Any, device: str) -> int:
-    """Of a tensor on this device."""
+    """The digest of a tensor on this device."""
     with tf.init_scope(), tf.device(device):
         return finished(int(_total(value).numpy()), value.dtype.name, value._shape_tuple())
 
 
 def digest_large(tensor: Any) -> int | None:
-    """Of a tensor that lies on a GPU; None where it does not, or is better brought to the host."""
+    """The digest of a tensor that lies on a GPU. None where it does not, or where the host is faster."""
     if tensor._num_elements() < _LARGE // 16 or not is_gpu(tensor.backing_device):
         return None
     if current().device:  # compared with a twin on another, where nothing is digested like that

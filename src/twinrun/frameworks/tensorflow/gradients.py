@@ -53,7 +53,7 @@ class Gradients:
             stack.pop()
 
     def on_forward_gradients(self, result: Any, accumulator: Any, *_: Any, **__: Any) -> None:
-        """Of whatever the accumulator was made for, be it a variable: what is done with them is not known."""
+        """Note forward gradients, whatever the accumulator was made for: what becomes of them is not known."""
         if context.executing_eagerly():
             self._plain.on_gradients(accumulator, result, variables=self._observer.variables.any)
 
@@ -128,7 +128,7 @@ class Gradients:
             self.steps.close()
 
     def after_call(self, record: Call, given: Given, result: Any) -> None:
-        """Of a tf.function that has updated nothing. What it takes gradients of may be updated next."""
+        """Look at a tf.function that has updated nothing. What it takes gradients of may be updated next."""
         if record.sources:
             if not any(one.phase == "batch" for one in self.pending.blocks):
                 self.pending.add(block_of("batch", named_arguments(*given)))

@@ -43,7 +43,7 @@ class ManualUpdates:
         self._look = 0
 
     def targets(self, variables: Iterable[Any]) -> list[Target]:
-        """Those of the variables that may be updated manually."""
+        """The variables that may be updated manually."""
         found = map(self._target, variables)
         return [one for one in found if one is not None and not one.optimized]
 

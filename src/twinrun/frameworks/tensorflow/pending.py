@@ -79,7 +79,7 @@ class Pending:
         return found
 
     def end_call(self) -> None:
-        """Of a call that trained nothing: what it drew is no batch, but its probes count."""
+        """End a call that trained nothing: what it drew is no batch, but its probes count."""
         self.blocks += self.take_probes()
         self._in_graph.clear()
 

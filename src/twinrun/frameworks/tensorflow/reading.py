@@ -49,7 +49,7 @@ class Together:
         self._failures = 0
 
     def read(self) -> list[np.ndarray] | None:
-        """None where that is not possible: one is not initialised, they are on several devices, or this release of
+        """The values, or None where that is not possible: one is not initialised, they are on several devices, or this release of
         TensorFlow has no such op. The caller then reads them one by one."""
         if self._failures >= _MOST_FAILURES:
             return None
@@ -129,7 +129,7 @@ def size_of(variable: Any) -> int:
 
 
 def shape_of(variable: Any) -> tuple[int, ...] | None:
-    """None where it is not known, or where the elements are no numbers."""
+    """The shape. None where it is not known, or where the elements are no numbers."""
     dtype = variable.dtype
     if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype.is_complex):
         return None

@@ -74,7 +74,7 @@ def _locate(problem: BaseException, message: str) -> Place:
 
 
 def _node_place(name: str) -> Place | None:
-    """Of the node of that name in a function that the program has traced. Slow: it searches all objects."""
+    """Where the node of that name was made, in a function that the program has traced. Slow: it searches all objects."""
     from tensorflow.python.framework.func_graph import FuncGraph
 
     for graph in [thing for thing in gc.get_objects() if isinstance(thing, FuncGraph)]:
@@ -118,7 +118,7 @@ def _forward(graph: Any, name: str) -> Any:
 
 
 def _differentiated(gradient: Any, candidates: list[Any]) -> Any:
-    """Of these the one whose kind the gradient is of; of several the one that was given most of what it is given."""
+    """The op that this is the gradient of: of several of that kind, the one that shares most inputs with it."""
     given = {tensor.name for tensor in gradient.inputs}
     alike = [each for each in candidates if gradient.type.startswith(each.type)]
     return max(

@@ -106,7 +106,7 @@ class Replicas:
         return result
 
     def _on_reduced(self, extended: Any, local: Sequence[Any], reduced: Sequence[Any]) -> None:
-        """Of an update there is one gradient for each of its variables. What the program reduces itself, such as gradients
+        """An update has one gradient for each of its variables. What the program reduces itself, such as gradients
         that it clips, has no names, and is seen where it is part of a graph that trains."""
         names = [_name(variable) for variable in self._gradients]
         if not names and not context.executing_eagerly():
@@ -166,7 +166,7 @@ def _elements(given: Any) -> Iterator[Named]:
 
 
 def _is_argument(tensor: Any) -> bool:
-    """Of the tf.function that is being built."""
+    """Whether it is an argument of the tf.function that is being built."""
     return isinstance(tensor, tf.Tensor) and tensor.op.type == "Placeholder"
 
 

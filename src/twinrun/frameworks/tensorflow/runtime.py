@@ -22,7 +22,7 @@ stateful_random_ops = Lazy("tensorflow.python.ops.stateful_random_ops")
 
 
 def is_started() -> bool:
-    """By a first op, or by asking for the devices. From then on, threads and devices cannot be changed."""
+    """Whether a first op, or a question for the devices, has started the runtime. From then on, threads and devices cannot be changed."""
     return getattr(context.context(), "_context_handle", None) is not None
 
 

@@ -80,7 +80,7 @@ def find_clash(ops: Mapping[str, Any], fed: Collection[str]) -> Clash | None:
 
 
 def _is_changed(tensor: Any, argument: Any) -> bool:
-    """Of an op that changes variables: whether this input is one of them, and not a value that it reads."""
+    """Whether this input of an op is a variable that the op changes, and not a value that it reads."""
     return tensor.dtype.base_dtype.name == "resource" or bool(argument is not None and argument.is_ref)
 
 

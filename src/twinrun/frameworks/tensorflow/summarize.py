@@ -42,7 +42,7 @@ def named_arguments(function: Any, args: Any, kwargs: Any) -> list[Named]:
 
 
 def _parameter_names(function: Any) -> tuple[list[str], str]:
-    """Of a tf.function's positional parameters, and of what takes all further ones. TensorFlow leaves out the instance of
+    """The names of a tf.function's positional parameters, and of the one that takes all others. TensorFlow leaves out the instance of
     a method, and what a partial has bound."""
     known = getattr(getattr(function, "_function_type", None), "parameters", {}).values()
     named = [one.name for one in known if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]

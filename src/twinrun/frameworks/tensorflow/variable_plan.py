@@ -114,7 +114,7 @@ class Plan:
             compiled.forget()
 
     def digests(self) -> list[int | None]:
-        """Of `tracked`, as they are now."""
+        """The digests of `tracked`, as they are now."""
         self.looks += 1
         groups = self._packed.read() if self._packed is not None else None
         arrays = self._together.read() if self._together is not None else None
@@ -157,7 +157,7 @@ def _device(one: Tracked) -> str:
 
 
 def _pack(small: list[Tracked]) -> Packed | None:
-    """None where there are too few to gain anything, or where it is not possible."""
+    """Pack small variables. None where there are too few to gain anything, or where it is not possible."""
     shapes = [one.shape for one in small if one.shape is not None]
     if len(small) < _MANY:
         return None

@@ -202,7 +202,7 @@ class Variables:
             one.phase = "seed" if one.is_integer and _is_seed_state(one.name) else "weights"
 
     def _admit(self) -> list[Tracked]:
-        """Those of the unseen that have a value now."""
+        """Take over those of the unseen that have a value now, and return them."""
         self.created = False
         waiting, self._unseen = self._unseen, []
         admitted = []
@@ -267,7 +267,7 @@ class Variables:
             self._plan.forget()
 
     def _digests(self) -> list[tuple[Tracked, int | None]]:
-        """Of all that are seen, as they are now."""
+        """The digests of all that are seen, as they are now."""
         try:
             if self._plan is None:
                 self._plan = Plan(self._seen)
@@ -326,7 +326,7 @@ def _block(phase: str, names: tuple[str, ...], members: list[Tracked]) -> Block:
 
 
 def kinds_of(members: list[Tracked]) -> str:
-    """Of their digests, as in a Layout."""
+    """The kinds of their digests, as in a Layout."""
     return joined_kinds(DEVICE if one.on_device else HOST for one in members)
 
 

@@ -28,7 +28,7 @@ _WEIGHT = Weight(init=8, batch=9, later=7)
 
 
 class GeneratorDraw(msgspec.Struct, frozen=True):
-    """Of which generator a draw was made."""
+    """The generator that a draw was made from."""
 
     is_global: bool = False
 
