@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,34 @@ def test_two_variants_are_compared_from_programs_and_from_saved_spreads(tmp_path
     (tmp_path / "compared.json").write_text(answer.out)
     shown = twinrun("report", tmp_path / "compared.json")
     assert shown.code == 0 and shown.out.startswith("A: -m train 0.0 (4 runs with different seeds)")
+
+
+def test_what_is_not_the_seeds_alone(tmp_path: Path) -> None:
+    """With the seeds fixed and nothing else, a number that comes from none of them moves, and what follows from them does not."""
+    program = write(
+        tmp_path,
+        PROGRAM + "    twinrun.probe('entropy', float(int.from_bytes(__import__('os').urandom(4), 'big')))\n",
+    )
+    words = ("spread", "--implementation-only", "--seeds=3", "--output-format=json")
+    answer = twinrun(*words, program, cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    document = answer.document
+    assert [(run["source"], run["seed"]) for run in document["runs"]] == [("implementation", 42)] * 3
+    moved = {m["name"] for m in document["metrics"] if m["sources"]["implementation"]["sd"]}
+    assert moved == {"entropy"}, document["metrics"]
+
+
+def test_runs_are_not_reused_once_a_file_that_the_program_imports_has_changed(tmp_path: Path) -> None:
+    write(tmp_path, "RATE = 1.0\n", "settings_of_mine.py")
+    program = write(tmp_path, "import settings_of_mine\n" + textwrap.dedent(PROGRAM))
+    saved = tmp_path / "spread.json"
+    words = ("spread", "--seeds=2", "--output-format=json", f"--output-file={saved}")
+    assert twinrun(*words, program, cwd=tmp_path).code == 0
+    words += (f"--reuse={saved}", program)
+    assert twinrun(*words, cwd=tmp_path).code == 0
+    write(tmp_path, "RATE = 2.0\n", "settings_of_mine.py")
+    answer = twinrun(*words, cwd=tmp_path)
+    assert answer.code == 2 and "another version of its files" in answer.message
 
 
 def test_the_numbers_of_a_process_that_the_program_starts(tmp_path: Path) -> None:

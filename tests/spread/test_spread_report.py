@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from msgspec.structs import replace as replace_struct
 
 from twinrun.comparison.contract import parse_contract
 from twinrun.errors import BadResult, NotComparable
@@ -219,7 +220,42 @@ def test_the_same_variant_twice_does_not_differ() -> None:
 
 def test_with_too_few_runs_no_difference_is_denied() -> None:
     found = comparison(("a", "b"), variant(0.9, 3), variant(0.95, 3))
-    assert "too few runs to call any difference one: 5 of each" in text(comparison_lines(found))
+    assert "too few runs to call any difference one: 7 of each" in text(comparison_lines(found))
+
+
+def test_few_runs_of_one_variant_and_many_of_the_other_can_differ() -> None:
+    few = report(runs(ALL, loss=[1.0, 1.1]))
+    many = report(runs(ALL, loss=[9.0 + 0.1 * n for n in range(12)]))
+    found = comparison(("a", "b"), few, many)
+    assert [each.name for each in found.differing] == ["loss"] and not found.too_few
+    assert comparison(("a", "b"), few, report(runs(ALL, loss=[9.0, 9.1, 9.2]))).too_few
+
+
+def test_runs_of_the_same_seeds_are_compared_in_pairs_and_others_are_not() -> None:
+    a, b = variant(0.9), variant(0.9, seed=9)
+    (accuracy, _) = comparison(("a", "b"), a, b).metrics
+    assert accuracy.found.paired and accuracy.as_json()["paired"] is True
+    shown = text(comparison_lines(comparison(("a", "b"), a, b)))
+    assert "(10 pairs of runs with the same seeds, permutation test)" in shown
+    other = report([replace_struct(run, seed=run.seed + 100) for run in b.runs])
+    assert not comparison(("a", "b"), a, other).metrics[0].found.paired
+    one_lost = report(runs(ALL, loss=[*normal(0.1, 9), math.nan])), report(runs(ALL, loss=normal(0.1)))
+    assert not comparison(("a", "b"), *one_lost).metrics[0].found.paired
+    fixed = report([replace_struct(run, source=IMPLEMENTATION, seed=42) for run in b.runs])
+    assert not comparison(("a", "b"), fixed, fixed).metrics[0].found.paired
+
+
+def test_other_conditions_of_the_two_variants_are_noted() -> None:
+    a = report(runs(ALL, loss=normal(0.1)), environment="one", steps=5)
+    b = report(runs(ALL, loss=normal(0.1)), environment="other")
+    found = comparison(("a", "b"), a, b)
+    assert found.as_json()["notes"] == [
+        "A and B differ in their environment too: one, and other",
+        "A and B differ in their steps too: 5, and all",
+    ]
+    assert "note: A and B differ in their environment too" in text(comparison_lines(found))
+    assert "A and B differ in their environment too" in as_html(found)
+    assert comparison(("a", "b"), a, a).notes == ()
 
 
 def test_variants_without_a_common_metric_cannot_be_compared() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from twinrun.spread.statistics import (
 )
 
 MEAN, SD, RUNS = 0.912, 0.004, 10
+STUDENT = 3.249836  # of which ten values leave one half of a percent outside, on each side
+SKEWED = [0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.1, 5.0]
 
 
 @pytest.fixture
@@ -40,6 +43,25 @@ def test_it_holds_the_true_mean_of_a_skewed_distribution_too(quick: None) -> Non
     chance = np.random.default_rng(0)
     found = [summarise(chance.exponential(1.0, RUNS)).interval for _ in range(100)]
     assert sum(low <= 1.0 <= high for low, high in filter(None, found)) >= 90
+
+
+def test_the_interval_is_about_as_wide_as_students_and_no_wider_than_it_must_be(quick: None) -> None:
+    chance = np.random.default_rng(0)
+    found = [summarise(chance.normal(MEAN, SD, RUNS)) for _ in range(200)]
+    widths = [each.interval[1] - each.interval[0] for each in found if each.interval]
+    sds = (
+        SD * math.sqrt(2 / (RUNS - 1)) * math.gamma(RUNS / 2) / math.gamma((RUNS - 1) / 2)
+    )  # of so few, on average
+    wanted = 2 * STUDENT * sds / math.sqrt(RUNS)
+    assert 0.95 * wanted < np.mean(widths) < 1.15 * wanted
+
+
+def test_the_interval_reaches_further_on_the_side_of_the_tail() -> None:
+    found = summarise(SKEWED)
+    assert found.interval is not None and found.sd is not None
+    student = STUDENT * found.sd / math.sqrt(RUNS)
+    assert found.mean - found.interval[0] == pytest.approx(student)
+    assert found.interval[1] - found.mean > 1.05 * student
 
 
 def test_the_interval_of_the_standard_deviation_holds_the_true_one_as_often_as_it_says() -> None:
@@ -69,6 +91,52 @@ def test_identical_variants_are_called_different_no_more_often_than_the_level_sa
     assert called / 400 <= LEVEL
 
 
+@pytest.mark.parametrize(("runs", "paired"), [(10, False), (8, True), (15, True)])
+def test_so_are_pairs_and_variants_with_more_ways_to_deal_their_runs_than_are_tried(
+    quick: None, runs: int, paired: bool
+) -> None:
+    """Within what 400 rounds can tell of a rate of 5%: two standard deviations of a binomial count."""
+    chance = np.random.default_rng(0)
+    found = [statistics._permuted(*chance.normal(MEAN, SD, (2, runs)), paired=paired) for _ in range(400)]
+    assert 0.01 < sum(p < LEVEL for p in found) / 400 <= LEVEL + 2 * math.sqrt(LEVEL * (1 - LEVEL) / 400)
+
+
+def test_what_a_seed_does_to_both_variants_alike_is_no_noise() -> None:
+    chance = np.random.default_rng(0)
+    seeds = chance.normal(0, 1, RUNS)
+    a, b = list(seeds), list(seeds + 0.1 + chance.normal(0, 0.03, RUNS))
+    apart, pairs = compare(a, b), compare(a, b, paired=True)
+    assert apart.p > 0.5 and pairs.p < 0.01
+    assert apart.interval is not None and pairs.interval is not None
+    assert pairs.interval[0] > 0 > apart.interval[0]
+    assert pairs.difference == apart.difference and pairs.effect == apart.effect
+    assert apart.more is not None and apart.more > 1000 and pairs.more == 1
+
+
+def test_the_interval_of_paired_variants_holds_the_true_difference_as_often_as_it_says() -> None:
+    chance = np.random.default_rng(0)
+    held = 0
+    for _ in range(1000):
+        seeds = chance.normal(0, 1, RUNS)
+        a, b = seeds + chance.normal(0, 0.1, RUNS), seeds + 0.3 + chance.normal(0, 0.1, RUNS)
+        low, high = statistics._pairs_interval(list(a), list(b), float(b.mean() - a.mean()))
+        held += low <= 0.3 <= high
+    assert 0.93 < held / 1000 < 0.97
+
+
+def test_a_baseline_of_the_most_typical_run_is_left_by_fewer_honest_runs_than_the_band_says() -> None:
+    """As docs/explanation/seed-spread.md has it: about one in 580."""
+    chance, normal = np.random.default_rng(0), NormalDist()
+    left = []
+    for _ in range(1000):
+        values = chance.normal(0, 1, RUNS)
+        band = recommended(list(values))
+        assert band is not None
+        typical = float(values[np.abs(values - values.mean()).argmin()])
+        left.append(1 - normal.cdf(band.width - typical) + normal.cdf(-band.width - typical))
+    assert 1 / 750 < np.mean(left) < 1 / 450
+
+
 def test_comparing_many_metrics_does_not_make_a_false_difference_likelier() -> None:
     chance = np.random.default_rng(4)
     rounds = [[statistics._permuted(*chance.normal(0, 1, (2, 5))) for _ in range(5)] for _ in range(100)]
@@ -84,10 +152,22 @@ def test_a_difference_of_many_standard_deviations_is_found_with_its_size() -> No
     assert found.difference > 3 and found.effect > 3
 
 
-@pytest.mark.parametrize(("effect", "runs"), [(0.2, 394), (0.5, 64), (0.8, 26)])
-def test_the_runs_that_settle_a_difference_are_those_of_the_textbook(effect: float, runs: int) -> None:
-    """Cohen's table for two samples, a level of 5% and a power of 80%."""
-    assert runs_to_see(effect) == runs
+@pytest.mark.parametrize(
+    ("effect", "paired", "runs"),
+    [
+        (0.2, False, 394),
+        (0.5, False, 64),
+        (0.8, False, 26),
+        (0.2, True, 199),
+        (0.5, True, 34),
+        (0.8, True, 15),
+    ],
+)
+def test_the_runs_that_settle_a_difference_are_those_of_the_textbook(
+    effect: float, paired: bool, runs: int
+) -> None:
+    """Cohen's tables for two samples and for pairs, a level of 5% and a power of 80%."""
+    assert runs_to_see(effect, paired=paired) == runs
 
 
 def test_more_seeds_are_recommended_where_they_would_help() -> None:
@@ -103,6 +183,17 @@ def test_too_few_runs_can_never_show_a_difference() -> None:
     assert statistics._permuted([0.0, 0.1, 0.2], [9.0, 9.1, 9.2]) >= LEVEL
     assert statistics._permuted([0.0, 0.1, 0.2, 0.3], [9.0, 9.1, 9.2, 9.3]) < LEVEL
     assert least_runs() == 4 and least_runs(tests=10) > 4
+    assert statistics._permuted([0.0] * 5, [9.0, 9.1, 9.2, 9.3, 9.4], paired=True) >= LEVEL
+    assert statistics._permuted([0.0] * 6, [9.0, 9.1, 9.2, 9.3, 9.4, 9.5], paired=True) < LEVEL
+    assert least_runs(paired=True) == 6
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "paired"), [(3, 3, False), (2, 12, False), (4, 7, False), (5, 5, True), (7, 7, True)]
+)
+def test_the_least_p_is_what_the_test_gives_at_best(a: int, b: int, paired: bool) -> None:
+    found = compare([0.1 * n for n in range(a)], [9 + 0.1 * n for n in range(b)], paired=paired)
+    assert found.p == pytest.approx(found.least_p)
 
 
 def test_the_source_that_moves_a_metric_most_is_told_from_the_next_or_not() -> None:

@@ -170,6 +170,7 @@ def comparison_lines(report: ComparisonReport) -> Iterator[str]:
 
 def comparison_closing(report: ComparisonReport) -> Iterator[str]:
     """What must be known beside the figures."""
+    yield from (f"note: {note}" for note in report.notes)
     for name in report.only_in:
         yield f"note: only one of them has {name}"
     for letter, variant in (("A", report.a), ("B", report.b)):
@@ -191,7 +192,11 @@ def compared_sentences(each: Compared) -> Iterator[str]:
     found = each.found
     for letter, side in (("A", found.a), ("B", found.b)):
         yield f"{letter} {spread_of(side)}"
-    runs = f"{found.a.runs} and {many(found.b.runs)}"
+    runs = (
+        f"{found.a.runs} pairs of runs with the same seeds"
+        if found.paired
+        else f"{found.a.runs} and {many(found.b.runs)}"
+    )
     gap = f"difference {found.difference:+.4g}"
     if found.interval is not None:
         gap += f" ({between(found.interval, None)}, 95%)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from twinrun.spread.report import Metric, SpreadReport
 from twinrun.spread.statistics import LEVEL, POWER, Comparison, compare, holm, least_runs
 
 SCHEMA = "twinrun/spread-compare/1"
+_CONDITIONS = ("environment", "pin", "steps")
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,26 @@ class ComparisonReport(Masked):
     @cached_property
     def metrics(self) -> tuple[Compared, ...]:
         pairs = shared_metrics(self.a, self.b)
-        found = [compare(one.finite[one.base], other.finite[other.base], len(pairs)) for one, other in pairs]
+        found = [self._compare(one, other, len(pairs)) for one, other in pairs]
         ps = holm([each.p for each in found])
         return tuple(Compared(one.name, each, p) for (one, _), each, p in zip(pairs, found, ps, strict=True))
+
+    def _compare(self, one: Metric, other: Metric, tests: int) -> Comparison:
+        """Runs of the same seed are no independent ones: they are compared pair by pair."""
+        a, b = (by_seed(report, one.name, one.base) for report in (self.a, self.b))
+        if a is None or b is None or a.keys() != b.keys():
+            return compare(one.finite[one.base], other.finite[other.base], tests)
+        return compare(list(a.values()), [b[seed] for seed in a], tests, paired=True)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else differs between the two than the variant."""
+        known = [(name, _shown(self.a, name), _shown(self.b, name)) for name in _CONDITIONS]
+        return tuple(
+            f"A and B differ in their {name} too: {one}, and {other}"
+            for name, one, other in known
+            if one and other and one != other
+        )
 
     @property
     def differing(self) -> tuple[Compared, ...]:
@@ -61,13 +80,12 @@ class ComparisonReport(Masked):
 
     @property
     def least_runs(self) -> int:
-        return least_runs(len(self.metrics))
+        return max(least_runs(len(self.metrics), paired=each.found.paired) for each in self.metrics)
 
     @property
     def too_few(self) -> bool:
         """Whether no difference, however large, could be called one."""
-        fewest = min(min(each.found.a.runs, each.found.b.runs) for each in self.metrics)
-        return fewest < self.least_runs
+        return all(each.found.least_p * len(self.metrics) >= LEVEL for each in self.metrics)
 
     def as_json(self) -> dict[str, Any]:
         document: dict[str, Any] = finite({
@@ -79,6 +97,7 @@ class ComparisonReport(Masked):
             "least_runs": self.least_runs,
             "metrics": [each.as_json() for each in self.metrics],
             "only_in_one": list(self.only_in),
+            "notes": list(self.notes),
             "a": self.a.as_json(),
             "b": self.b.as_json(),
         })  # fmt: skip
@@ -94,6 +113,22 @@ class ComparisonReport(Masked):
             raise BadResult("this comparison is damaged: it does not name two variants", where=where)
         a, b = (SpreadReport.from_json(document.get(side), where=where) for side in ("a", "b"))
         return comparison((names[0], names[1]), a, b)
+
+
+def _shown(report: SpreadReport, condition: str) -> str:
+    value = getattr(report, condition)
+    return "all" if value is None else str(value)
+
+
+def by_seed(report: SpreadReport, metric: str, source: str) -> dict[int, float] | None:
+    """The finite values of a metric, by the seed of the run; None where several runs had the same."""
+    runs = [
+        run
+        for run in report.runs
+        if run.source == source and math.isfinite(run.metrics.get(metric, math.nan))
+    ]
+    found = {run.seed: run.metrics[metric] for run in sorted(runs, key=lambda run: run.number)}
+    return found if len(found) == len(runs) else None
 
 
 def shared_metrics(a: SpreadReport, b: SpreadReport) -> list[tuple[Metric, Metric]]:

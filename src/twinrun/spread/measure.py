@@ -12,10 +12,9 @@ from pathlib import Path
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
 from twinrun.masking import MASK, Secrets
-from twinrun.notebooks.notebook import source_of
 from twinrun.protocol import PinRequest
 from twinrun.protocol.registry import parse_pin
-from twinrun.source_audit.program_files import find_script
+from twinrun.source_audit.program_files import Sources, find_script, project_folders
 from twinrun.spread.plan import ALL, IMPLEMENTATION, RunKey, SpreadOptions
 from twinrun.spread.report import SpreadReport
 from twinrun.spread.runs import Collected, collect
@@ -66,12 +65,21 @@ def typical_run(report: SpreadReport) -> tuple[PinRequest, tuple[str, ...]]:
 
 
 def _digest(program: Program) -> str | None:
-    """Of the script: runs of one that has changed since are not runs of this program."""
+    """Of the script and what it imports of the user's own files: runs of a program that has changed since are not runs of
+    this one."""
     script = find_script(program.target, module=program.module)
-    try:
-        return None if script is None else hashlib.sha256(source_of(Path(script))).hexdigest()[:16]
-    except (OSError, ValueError):
+    if script is None:
         return None
+    sources = Sources(also=project_folders(Path.cwd()))
+    module = sources.read(script)
+    if module is None:
+        return None
+    found = sorted((each.shown, each.source) for each in sources.closure(module, sources.roots(module)))
+    hasher = hashlib.sha256()
+    for name, text in found:
+        for part in (name.encode(), text):
+            hasher.update(hashlib.sha256(part).digest())
+    return hasher.hexdigest()[:16]
 
 
 def _must_be_of(earlier: SpreadReport, now: SpreadReport) -> None:
@@ -83,7 +91,7 @@ def _must_be_of(earlier: SpreadReport, now: SpreadReport) -> None:
     for name in ("program", "arguments", "pin", "steps", "digest"):
         then, here = getattr(earlier, name), getattr(now, name)
         if then != here:
-            what = "another version of the script" if name == "digest" else f"another {name}: {_text(then)}"
+            what = "another version of its files" if name == "digest" else f"another {name}: {_text(then)}"
             raise UsageError(
                 f"the runs cannot be reused: they were made with {what}",
                 hint="leave out --reuse, or run it as it was run then",

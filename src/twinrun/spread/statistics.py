@@ -176,7 +176,8 @@ def strongest(groups: Mapping[str, Sequence[float]]) -> Strongest | None:
 class Comparison:
     """Two variants in one metric. `difference` is B's mean less A's, `interval` where it lies with 95% confidence, `p` the
     permutation test's, `effect` Hedges' g: the difference in standard deviations. `more` seeds of each would show the
-    difference in four of five attempts, if it is as large as it looks; None where no reasonable number would."""
+    difference in four of five attempts, if it is as large as it looks; None where no reasonable number would. `paired`:
+    run by run, each with the one of the same seed."""
 
     a: Summary
     b: Summary
@@ -185,18 +186,43 @@ class Comparison:
     p: float
     effect: float | None
     more: int | None = None
+    paired: bool = False
+
+    @property
+    def least_p(self) -> float:
+        """With so many runs: what the test gives for a difference beyond all measure."""
+        ways = 2**self.a.runs if self.paired else math.comb(self.a.runs + self.b.runs, self.a.runs)
+        return min(1.0, 2 / ways)
 
 
-def compare(a: Sequence[float], b: Sequence[float], tests: int = 1) -> Comparison:
-    """`tests` is how many metrics are compared: what settles one of them must settle it among so many."""
+def compare(a: Sequence[float], b: Sequence[float], tests: int = 1, *, paired: bool = False) -> Comparison:
+    """`tests` is how many metrics are compared: what settles one of them must settle it among so many. `paired`: the runs
+    of the same place belong together."""
     one, other = summarise(a), summarise(b)
     difference = other.mean - one.mean
     if min(one.runs, other.runs) < 2:
-        return Comparison(one, other, difference, None, 1.0, None)
+        return Comparison(one, other, difference, None, 1.0, None, paired=paired)
     pooled = _pooled(one, other)
     effect = None if pooled == 0 else difference / pooled * _small_sample(one.runs + other.runs - 2)
-    more = _more(effect, min(one.runs, other.runs), LEVEL / tests)
-    return Comparison(one, other, difference, _gap_interval(a, b, difference), _permuted(a, b), effect, more)
+    seen = _of_pairs(a, b) if paired else effect
+    more = _more(seen, min(one.runs, other.runs), tests, paired=paired)
+    interval = _pairs_interval(a, b, difference) if paired else _gap_interval(a, b, difference)
+    p = _permuted(a, b, paired=paired)
+    return Comparison(one, other, difference, interval, p, effect, more, paired)
+
+
+def _of_pairs(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """The mean difference in standard deviations of the differences; None where these are all the same."""
+    gaps = np.asarray(b, np.float64) - np.asarray(a, np.float64)
+    sd = float(gaps.std(ddof=1))
+    return None if sd == 0 else float(gaps.mean()) / sd * _small_sample(len(gaps) - 1)
+
+
+def _pairs_interval(a: Sequence[float], b: Sequence[float], difference: float) -> Interval:
+    """Student's, of the differences."""
+    gaps = np.asarray(b, np.float64) - np.asarray(a, np.float64)
+    half = float(stats.t.isf(LEVEL / 2, len(gaps) - 1) * gaps.std(ddof=1)) / math.sqrt(len(gaps))
+    return difference - half, difference + half
 
 
 def _pooled(a: Summary, b: Summary) -> float:
@@ -220,37 +246,43 @@ def _gap_interval(a: Sequence[float], b: Sequence[float], difference: float) -> 
     return float(found.low), float(found.high)
 
 
-def _permuted(a: Sequence[float], b: Sequence[float]) -> float:
-    """Every way to deal the runs to the variants where there are few, else so many at random."""
+def _permuted(a: Sequence[float], b: Sequence[float], *, paired: bool = False) -> float:
+    """Every way to deal the runs to the variants (of pairs: those of each seed) where there are few, else so many at random."""
 
     def gap(x: np.ndarray, y: np.ndarray, axis: int = -1) -> Any:
         return np.mean(y, axis=axis) - np.mean(x, axis=axis)
 
     found = stats.permutation_test(
         (np.asarray(a, np.float64), np.asarray(b, np.float64)), gap, n_resamples=_RESAMPLES, vectorized=True,
-        rng=np.random.default_rng(_SEED),
+        permutation_type="samples" if paired else "independent", rng=np.random.default_rng(_SEED),
     )  # fmt: skip
     return min(1.0, float(found.pvalue))
 
 
-def least_runs(tests: int = 1) -> int:
+def least_runs(tests: int = 1, *, paired: bool = False) -> int:
     """The fewest runs of each variant with which a difference could be called one."""
-    return next(runs for runs in range(2, 100) if 2 / math.comb(2 * runs, runs) <= LEVEL / tests)
+
+    def ways(runs: int) -> int:
+        return 2**runs if paired else math.comb(2 * runs, runs)
+
+    return next(runs for runs in range(2, 100) if 2 / ways(runs) <= LEVEL / tests)
 
 
-def _more(effect: float | None, runs: int, level: float) -> int | None:
+def _more(effect: float | None, runs: int, tests: int, *, paired: bool) -> int | None:
     if effect is None or effect == 0:
         return None
-    needed = runs_to_see(abs(effect), level)
-    return None if needed is None else max(1, needed - runs)
+    needed = runs_to_see(abs(effect), LEVEL / tests, paired=paired)
+    return None if needed is None else max(1, max(needed, least_runs(tests, paired=paired)) - runs)
 
 
-def runs_to_see(effect: float, level: float = LEVEL) -> int | None:
-    """How many runs of each variant show an effect of this size in four of five attempts, by the power of Student's test."""
+def runs_to_see(effect: float, level: float = LEVEL, *, paired: bool = False) -> int | None:
+    """How many runs of each variant show an effect of this size in four of five attempts, by the power of Student's test.
+    Of pairs, the effect is in standard deviations of their differences."""
 
     def seen(runs: int) -> bool:
-        freedom = 2 * (runs - 1)
-        power = stats.nct.sf(stats.t.isf(level / 2, freedom), freedom, effect * math.sqrt(runs / 2))
+        freedom = (runs - 1) * (1 if paired else 2)
+        apart = effect * math.sqrt(runs if paired else runs / 2)
+        power = stats.nct.sf(stats.t.isf(level / 2, freedom), freedom, apart)
         return bool(power >= POWER)
 
     low, high = 1, MOST_SEEDS
