@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 OLDEST := .venv-oldest
 DIST   := .venv-dist
 
-.PHONY: help setup demo test test-slow test-gpu test-trackers test-ray hard test-oldest lint docs bench pictures clean lock dist sbom zoo zoo-heldout zoo-verify
+.PHONY: help setup demo test test-slow test-gpu test-trackers test-ray hard test-oldest lint docs bench pictures clean lock dist check-dist sbom zoo zoo-heldout zoo-verify
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -119,6 +119,14 @@ dist: $(DIST)/.ready
 $(DIST)/.ready: constraints-dist.txt
 	$(PYTHON) -m venv $(DIST)
 	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-dist.txt
+	@touch $@
+
+## make check-dist: look at wheel and sdist as an index would (twine, check-wheel-contents)
+check-dist: $(READY) $(VENV)/.release
+	$(BIN)/python -m pytest -m "slow or not slow" tests/supply_chain
+
+$(VENV)/.release: $(READY) constraints-release.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/release/site-packages -r constraints-release.txt
 	@touch $@
 
 ## make sbom: write dist/sbom.json, the bill of materials of constraints.txt (CycloneDX)

@@ -162,8 +162,8 @@ def main(oldest: bool = False) -> None:
         all_of_it = pinned(wanted("dev", group))
         added = {key: pin for key, pin in all_of_it.items() if key not in plain}
         write(f"constraints-{group}.txt", purpose, added)
-    for group in ("hard", "docs"):
-        write(f"constraints-{group}.txt", f"`make {group}` adds", pinned(groups(group)))
+    for group, target in (("hard", "hard"), ("docs", "docs"), ("release", "check-dist")):
+        write(f"constraints-{group}.txt", f"`make {target}` adds", pinned(groups(group)))
 
 
 if __name__ == "__main__":

@@ -52,6 +52,25 @@ def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     _holds_what_is_committed(next((tmp_path / "one").glob("*.whl")))
 
 
+RELEASE = Path(sys.prefix) / "release" / "site-packages"
+
+
+@pytest.mark.slow  # its tools are installed by `make check-dist`
+@pytest.mark.skipif(not RELEASE.is_dir(), reason="twine is not there (make check-dist installs it)")
+def test_what_is_built_is_fit_for_an_index(tmp_path: Path) -> None:
+    tool("dist.py", tmp_path)
+    wheel, sdist = next(tmp_path.glob("*.whl")), next(tmp_path.glob("*.tar.gz"))
+    for command in (["twine", "check", "--strict", wheel, sdist], ["check_wheel_contents", wheel]):
+        done = subprocess.run(
+            [sys.executable, "-m", *map(str, command)],
+            env={**os.environ, "PYTHONPATH": str(RELEASE)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def _holds_what_is_committed(wheel: Path) -> None:
     held = {
         name.partition("/")[2] for name in zipfile.ZipFile(wheel).namelist() if name.startswith("twinrun/")
