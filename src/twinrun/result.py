@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from twinrun.comparison.frames import Difference
-from twinrun.comparison.quantity import Quantity, WorkerCount, some_workers
+from twinrun.comparison.quantity import Quantity, WorkerCount
 from twinrun.comparison.timeline import Timeline
 from twinrun.comparison.verdict import (
     DIVERGES,
@@ -22,6 +22,7 @@ from twinrun.comparison.verdict import (
     ReasonKind,
     Verdict,
 )
+from twinrun.counted import counted
 from twinrun.errors import BadResult
 from twinrun.findings.finding import Finding
 from twinrun.masking import Masked
@@ -37,7 +38,7 @@ __all__ = [
     "DIVERGES", "EXIT", "REASON_KINDS", "REPEATS", "SCHEMA", "UNDECIDED", "CheckResult", "ChildResult", "Conditions",
     "Delivered", "DeviceUse", "Diagnosis", "EnvironmentDifference", "EnvironmentRuns", "Experiment", "Growth", "Judged",
     "OutputDifference", "Quantity", "Reason", "ReasonKind",
-    "Stream", "Timeline", "Verdict", "WorkerCount", "and_children", "read_findings", "some_workers",
+    "Stream", "Timeline", "Verdict", "WorkerCount", "and_children", "read_findings",
 ]  # fmt: skip
 
 SCHEMA: Final = "twinrun/check/1"
@@ -117,7 +118,7 @@ class Delivered(Struct, frozen=True):
 
     def summary(self) -> str:
         """What was equal, as part of a sentence."""
-        files = f" and {self.files} file{'s' if self.files > 1 else ''}" if self.files else ""
+        files = f" and {counted(self.files, 'file')}" if self.files else ""
         return f"output{files} equal"
 
 
@@ -273,7 +274,7 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
         """What was equal. A program without a step is judged by what it evaluates and probes."""
         steps = f"{self.steps_compared} steps" if self.steps_compared else "evaluations and probes"
         workers = sum(child.worker for child in self.children)
-        of = f" of {some_workers(workers)}" if workers else ""
+        of = f" of {counted(workers, 'worker')}" if workers else ""
         return steps + of + and_children(len(self.children) - workers)
 
     @property

@@ -12,6 +12,7 @@ import click
 
 from twinrun.cli import options
 from twinrun.cli.options import TEXT_OR_JSON, BaselineVerb, Decorator, shared
+from twinrun.counted import counted
 from twinrun.errors import UsageError
 from twinrun.trackers import TITLES
 
@@ -285,4 +286,4 @@ def _line(each: Listed) -> str:
 
 
 def _accepted(times: int) -> str:
-    return f", accepted {times} time{'s' if times > 1 else ''}" if times else ""
+    return f", accepted {counted(times, 'time')}" if times else ""

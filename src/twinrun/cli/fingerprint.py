@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from twinrun.cli.options import output_options
+from twinrun.counted import counted
 from twinrun.errors import UsageError
 
 if TYPE_CHECKING:
@@ -143,5 +144,4 @@ def _outcome(each: Agreement) -> str:
         return each.reason or "other values"
     if each.max_ulp == 0:
         return "differs, though not in the values that were kept"
-    plural = "s" if each.max_ulp > 1 else ""
-    return f"up to {each.max_ulp} ULP{plural} apart, {each.differing or 0:.0%} of the values"
+    return f"up to {counted(each.max_ulp, 'ULP')} apart, {each.differing or 0:.0%} of the values"

@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from twinrun.counted import counted
+
 
 class Quantity(Struct, frozen=True):
     """What became of a quantity with another number of workers. Tensors are `equal` bit for bit, `within` the contract, or
@@ -50,8 +52,4 @@ class WorkerCount(Struct, frozen=True):
     quantities: tuple[Quantity, ...] = ()
 
     def __str__(self) -> str:
-        return some_workers(self.workers)
-
-
-def some_workers(count: int) -> str:
-    return f"{count} worker{'s' if count != 1 else ''}"
+        return counted(self.workers, "worker")

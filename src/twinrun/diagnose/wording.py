@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from twinrun.counted import counted
 from twinrun.errors import BadNotebook
 from twinrun.findings.catalogue import finding, lookup
 from twinrun.findings.finding import Finding
@@ -21,7 +22,7 @@ def finding_of(suspect: Suspect, proof: str, *, confirmed: bool, others: Sequenc
     elsewhere = {f"{relative(each.file)}:{each.line}": each for each in others if each.file}
     elsewhere.pop(f"{relative(suspect.file)}:{suspect.line}" if suspect.file else "", None)
     count = len(elsewhere)
-    also = f" (and at {count} more place{'s' if count > 1 else ''})" if count else ""
+    also = f" (and at {counted(count, 'more place')})" if count else ""
     notes = dict.fromkeys((*suspect.notes, *(note for each in elsewhere.values() for note in each.notes[:1])))
     if count > _SHOWN:
         notes = dict.fromkeys((*suspect.notes, f"the same goes for {', '.join(elsewhere)}"))
@@ -55,7 +56,7 @@ def proof(cause: Suspect, held: Seen, differs: Seen, steps: int | None, among_ot
     others = ", and the other causes too," if among_others else ""
     outcome = "the difference comes later, but remains"
     if steps is not None:
-        length = f"for {steps} step{'s' if steps > 1 else ''}" if steps else "to the end"
+        length = f"for {counted(steps, 'step')}" if steps else "to the end"
         outcome = f"the twins repeat {length}"
     without = f"; without it they differ{differs}" if among_others or differs.runs > 1 else ""
     return f"{cause.experiment}{others} {outcome}{held}{without}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from twinrun import __version__
+from twinrun.counted import counted
 from twinrun.engines.node import MadeRun, Order
 from twinrun.errors import ClusterError
 from twinrun.interrupt import raise_pending
@@ -270,8 +271,5 @@ def _why_lost(problem: Exception) -> str:
 
 
 def _resources(cpus: int, gpus: int) -> str:
-    parts = [
-        f"{cpus} CPU{'s' if cpus != 1 else ''}",
-        *([f"{gpus} GPU{'s' if gpus != 1 else ''}"] if gpus else []),
-    ]
+    parts = [counted(cpus, "CPU"), *([counted(gpus, "GPU")] if gpus else [])]
     return " and ".join(parts)

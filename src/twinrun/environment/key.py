@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from twinrun.counted import counted
 from twinrun.environment.environment import EnvironmentKey, is_unread
 
 Facts = dict[str, dict[str, Any]]
@@ -104,7 +105,7 @@ def _strategy(strategy: Any) -> str | None:
     workers = strategy.get("workers", 1)
     if strategy.get("name") in (None, "none") and workers == 1:
         return None
-    return f"{strategy.get('name')}, {workers} {'worker' if workers == 1 else 'workers'}"
+    return f"{strategy.get('name')}, {counted(workers, 'worker')}"
 
 
 def _settings(variables: dict[str, Any], on_gpu: bool) -> dict[str, str]:

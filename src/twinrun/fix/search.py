@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from twinrun.counted import counted
 from twinrun.findings.finding import RACING, Finding
 from twinrun.findings.fixes import SEED, Fix, Place, line_in, places_of
 from twinrun.fix.outcome import Change, FixResult, Proof
@@ -276,5 +277,5 @@ def _output(result: CheckResult) -> str | None:
     delivered = result.delivered
     if delivered is None or delivered.output != "equal":
         return None
-    files = f" and {delivered.files} file{'s' if delivered.files > 1 else ''}" if delivered.files else ""
+    files = f" and {counted(delivered.files, 'file')}" if delivered.files else ""
     return f"the program's output{files}"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from twinrun.counted import counted
 from twinrun.launch.children import Child, children_of, ends_of
 from twinrun.launch.family import CRASHED
 from twinrun.launch.twin_process import not_instrumented
@@ -20,7 +21,7 @@ from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import Frame
 from twinrun.recording.outline import Key
 from twinrun.recording.values import values_file
-from twinrun.result import Reason, some_workers
+from twinrun.result import Reason
 from twinrun.twin.share import elements_of
 
 RATE = "learning-rate"  # the role of a variable; see Facts
@@ -140,7 +141,7 @@ class Cluster:
         return f"worker {worker.number}: " if len(self.workers) > 1 else ""
 
     def __str__(self) -> str:
-        return some_workers(len(self.workers))
+        return counted(len(self.workers), "worker")
 
 
 def read_cluster(twin: Path) -> Cluster:

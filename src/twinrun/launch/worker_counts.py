@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from twinrun.counted import counted
 from twinrun.findings.catalogue import finding
 from twinrun.findings.finding import Finding
 from twinrun.launch.cluster_recording import Cluster, Worker, incomplete, read_cluster
@@ -24,7 +25,6 @@ from twinrun.result import (
     Reason,
     Verdict,
     WorkerCount,
-    some_workers,
 )
 
 CODE = "TW601"
@@ -49,7 +49,7 @@ def compare_worker_counts(check: Round) -> CheckResult:
         findings=result.findings,
     )
     if result.reason is not None:
-        reason = f"with {some_workers(count)}: {result.reason}"
+        reason = f"with {counted(count, 'worker')}: {result.reason}"
         return known.replace(verdict=UNDECIDED, reason=reason, reason_kind=result.reason_kind)
     first, *others = runs
     counts = [WorkerCount(len(first.workers), first.last)]
@@ -74,7 +74,7 @@ def _run(check: Round, count: int) -> tuple[Cluster, CheckResult]:
     if options.pin is None:
         options = replace(options, interventions=(*options.interventions, Pin(PinRequest())))
     options = replace(options, workers=count, runs=1)
-    check.screen.say(f"a run with {some_workers(count)}")
+    check.screen.say(f"a run with {counted(count, 'worker')}")
     one = Round(options, check.folder, check.screen, check.store)
     one.names = [f"workers-{count}"]
     result = one.alone(0, keep_child_values=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from twinrun.counted import counted
 from twinrun.render.text import finding_lines
 from twinrun.source_audit.audit_result import UNDECIDED, AuditResult
 from twinrun.terminal import Lines
@@ -24,6 +25,6 @@ def _headline(result: AuditResult) -> str:
     if result.verdict == UNDECIDED:
         return f"undecided: {result.reason or ''}"
     count = len(result.findings)
-    found = "no findings" if not count else f"{count} finding{'s' if count > 1 else ''}"
+    found = "no findings" if not count else f"{counted(count, 'finding')}"
     read = len(result.files)
-    return f"{found} in {read} file{'s' if read != 1 else ''} read"
+    return f"{found} in {counted(read, 'file')} read"

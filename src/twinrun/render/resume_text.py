@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twinrun.counted import counted
 from twinrun.render.text import finding_lines, output_tail
 from twinrun.result import REPEATS, and_children
 from twinrun.terminal import Line, Lines
@@ -48,7 +49,7 @@ def _headline(result: ResumeResult) -> str:
 
 def _left(result: ResumeResult) -> str:
     equal = min((stop.files.equal for stop in result.stops if stop.files), default=0)
-    return f" and {equal} file{'s' if equal > 1 else ''}" if equal else ""
+    return f" and {counted(equal, 'file')}" if equal else ""
 
 
 def _files(stop: Stop) -> Iterator[str]:

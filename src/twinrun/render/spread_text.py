@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from twinrun.counted import counted
+
 if TYPE_CHECKING:
     from twinrun.spread.comparing import Compared, ComparisonReport
     from twinrun.spread.report import Metric, SpreadReport
@@ -49,7 +51,7 @@ def how(report: SpreadReport) -> str:
 
 
 def many(runs: int) -> str:
-    return "1 run" if runs == 1 else f"{runs} runs"
+    return counted(runs, "run")
 
 
 def sentences(metric: Metric) -> Iterator[str]:
@@ -217,7 +219,7 @@ def _more(each: Compared) -> str:
 
 
 def conclusion(report: ComparisonReport) -> str:
-    tested = f"{len(report.metrics)} metric{'s' if len(report.metrics) > 1 else ''}"
+    tested = counted(len(report.metrics), "metric")
     if report.differing:
         names = ", ".join(each.name for each in report.differing)
         return f"the variants differ beyond the seed in {names} (of {tested}, level 5% for all together)"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twinrun.counted import counted
 from twinrun.findings.finding import Finding
 from twinrun.result import REPEATS, CheckResult, and_children
 from twinrun.terminal import Line, Lines, inline, text_of
@@ -63,7 +64,7 @@ def _differs(result: CheckResult) -> Lines:
 def _by_environment(result: CheckResult) -> Iterator[str]:
     """The verdict on the runs of each environment key of a cluster, and how the keys compare."""
     for each in result.by_environment:
-        count = f"{len(each.runs)} run{'s' if len(each.runs) > 1 else ''}"
+        count = counted(len(each.runs), "run")
         differing = f", {len(each.differing)} of them different from {each.runs[0]}" if each.differing else ""
         yield f"  {each.environment}: {each.verdict}, {count} on {_listed(each.nodes)}{differing}"
         if each.against_first:
@@ -85,8 +86,7 @@ def cause_lines(result: CheckResult, *, verbose: bool = False) -> Lines:
     if verbose:
         yield from (f"  tried: {each.what}: {each.outcome}" for each in result.experiments)
     elif result.experiments:
-        count = len(result.experiments)
-        yield Line(f"  {count} experiment{'s' if count > 1 else ''}, shown by -v", "dim")
+        yield Line(f"  {counted(len(result.experiments), 'experiment')}, shown by -v", "dim")
     for note in result.notes:
         yield f"  note: {note}"
     if result.varied:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from twinrun.counted import counted
 from twinrun.frameworks.tensorflow import device_digest
 from twinrun.frameworks.tensorflow.reading import read_handle, shape_of, size_of
 from twinrun.frameworks.tensorflow.tensors import EagerTensor
@@ -224,7 +225,7 @@ class Variables:
     def _announce(self, tracked: Sequence[Tracked]) -> None:
         """XLA compiles the digest of those on a GPU when they are first looked at, and once more for all of them."""
         if count := sum(one.on_device for one in tracked):
-            self._doing(f"compiling the digest of {count} variable{'s' if count > 1 else ''} on the GPU")
+            self._doing(f"compiling the digest of {counted(count, 'variable')} on the GPU")
 
     def _is_digested_on_device(self, one: Tracked) -> bool:
         if not self._devices or one.handle is None or not device_digest.is_gpu(one.handle.device):
