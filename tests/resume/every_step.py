@@ -116,6 +116,27 @@ for after, found in enumerate(keep.left, start=1):
     assert len(again) == len(whole) - after - after // BATCHES, (after, len(again))
     assert left() == end, f"ends elsewhere after a stop at step {after}"
 
+
+# Ended early, as a handler of SIGTERM does it: in the middle of an epoch, at its end, and where not every step is saved.
+class Ends(keras.callbacks.Callback):
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.left = after
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self.left -= 1
+        self.model.stop_training = self.left == 0
+
+
+for after, every in ((3, 1), (5, 1), (12, 5), (39, 100)):
+    from_start()
+    fit(twinrun.ResumeState(FILE, ds, every=every), Ends(after))
+    assert FILE.exists(), f"removed where training was ended after step {after}"
+    scramble()
+    again = fit(state())
+    assert again == whole[-len(again) :] and left() == end, f"differs where it was ended after step {after}"
+    assert len(again) == len(whole) - after - after // BATCHES and not FILE.exists()
+
 # Killed in the middle of a save: the file before it is still whole.
 from_start()
 replace = Path.replace

@@ -22,15 +22,25 @@ def parts(found: dict[str, Any]) -> set[str]:
     return {hole["part"] for stop in found["stops"] for hole in stop["holes"]}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "at", "resumed", "missing", "there"),
     [
         ("backup_and_restore", 12, 10, {"seeds"}, {"weights", "optimizer", "iteration"}),
-        ("model_checkpoint", 12, 10, {"optimizer", "iteration"}, {"weights"}),
-        ("checkpoint", 10, 8, {"optimizer", "iteration", "data-position"}, {"weights"}),
-        ("checkpoint_manager", 10, 8, {"data-position"}, {"weights", "optimizer", "iteration"}),
-        ("saved_state", 12, 10, {"data-position"}, {"weights", "optimizer", "iteration", "seeds"}),
+        pytest.param(
+            *("model_checkpoint", 12, 10, {"optimizer", "iteration"}, {"weights"}), marks=pytest.mark.slow
+        ),
+        pytest.param(
+            *("checkpoint", 10, 8, {"optimizer", "iteration", "data-position"}, {"weights"}),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("checkpoint_manager", 10, 8, {"data-position"}, {"weights", "optimizer", "iteration"}),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("saved_state", 12, 10, {"data-position"}, {"weights", "optimizer", "iteration", "seeds"}),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_each_style_has_its_hole(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGKILL
 
 from msgspec.structs import replace
 
@@ -91,7 +92,8 @@ class OneStop:
                 note = self._kill_in_save(twin, before)
             else:
                 note = stop(twin, self.options.signal)
-                self._on_signal = changed(before, self._saved())
+                if self.options.signal != SIGKILL:  # no handler runs then: a thread was writing
+                    self._on_signal = changed(before, self._saved())
             if note:
                 self.found = replace(self.found, notes=(note,))
         self._must_be_stopped_early(held)
@@ -110,7 +112,10 @@ class OneStop:
                 message += f"; all runs share {', '.join(shared)}"
             raise Unjudged(Reason("not-repeating", message))
         if open_recording(self.stopped)[1].last_step() >= self.alone.steps:
-            message = f"it trained to its end despite {self.options.signal.name}: nothing was left to resume"
+            how = (
+                "before it wrote a file" if self.found.during_save else f"despite {self.options.signal.name}"
+            )
+            message = f"it trained to its end {how}: nothing was left to resume"
             raise Unjudged(Reason("not-comparable", message))
 
     def _saved(self) -> Written:

@@ -150,7 +150,7 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
         self._save()
 
     def on_train_end(self, logs: Any = None) -> None:
-        """Training that was ended early (`model.stop_training`, by a handler of SIGTERM say) can go on from the file."""
+        # Training that was ended early (`model.stop_training`, by a handler of SIGTERM say) can go on from the file.
         if self.file is not None and self.epoch >= self.params["epochs"]:
             self.file.unlink(missing_ok=True)
 
