@@ -69,9 +69,8 @@ class Search:
             )
         began = time.monotonic()
         whole = alone.run()
-        taken = (
-            time.monotonic() - began
-        )  # what a stop takes too: stopped and started again, it is one run in all
+        # As long as each stop will take: stopped and started again, the program runs once in all.
+        taken = time.monotonic() - began
         self._notes += [note for note in whole.notes if note not in self._notes]
         if shared := alone.shared_files():
             self._notes.append(
