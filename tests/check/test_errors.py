@@ -173,14 +173,14 @@ def test_a_fault_of_our_own_is_no_divergence(verb: str) -> None:
     answer = python("-c", BROKEN.format(error="LookupError('oops')"), verb, "x.py")
     assert (answer.code, answer.out) == (2, "")
     assert (
-        "Traceback" in answer.err and "LookupError: oops" in answer.err and "fault of Twinrun" in answer.err
+        "Traceback" in answer.err and "LookupError: oops" in answer.err and "bug in Twinrun" in answer.err
     )
 
 
 @pytest.mark.parametrize(
     ("error", "code", "says"),
     [
-        ("EOFError('oops')", 2, "fault of Twinrun"),
+        ("EOFError('oops')", 2, "bug in Twinrun"),
         ("BrokenPipeError(32, 'oops')", 2, ""),
         ("KeyboardInterrupt", 130, ""),
     ],

@@ -135,7 +135,7 @@ def test_a_fault_of_our_own_is_an_error_and_no_failed_test(tmp_path: Path) -> No
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(test)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, "1 error" in done.stdout) == (2, True), done.stdout
-    assert "LookupError: oops" in done.stdout and "fault of Twinrun" in done.stdout
+    assert "LookupError: oops" in done.stdout and "bug in Twinrun" in done.stdout
     test.write_text(test.read_text() + "def test_other(): assert False\n")
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
 

@@ -96,7 +96,7 @@ def _run(
 
 
 def _examined(subject: str, result: RunResult, request: PinRequest | None, **more: Any) -> Examination:
-    installed = facts_of(result.facts.environment, "packages").get("installed", {})
+    loaded = facts_of(result.facts.environment, "packages").get("loaded", {})
     names = [normalised(name) for framework in frameworks() for name in framework.packages]
-    versions = {name: installed[name] for name in names if name in installed}
+    versions = {name: loaded[name] for name in names if name in loaded}
     return Examination(subject, result.facts.controls, versions=versions, request=request, **more)
