@@ -172,9 +172,7 @@ main()
 def test_a_fault_of_our_own_is_no_divergence(verb: str) -> None:
     answer = python("-c", BROKEN.format(error="LookupError('oops')"), verb, "x.py")
     assert (answer.code, answer.out) == (2, "")
-    assert (
-        "Traceback" in answer.err and "LookupError: oops" in answer.err and "bug in Twinrun" in answer.err
-    )
+    assert "Traceback" in answer.err and "LookupError: oops" in answer.err and "bug in Twinrun" in answer.err
 
 
 @pytest.mark.parametrize(
