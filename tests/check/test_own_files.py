@@ -115,6 +115,15 @@ def test_a_program_that_cannot_run_on_what_it_left_repeats_from_the_same_start_a
     assert "twin B alone ended with exit code 1" in note
 
 
+def test_looking_for_installed_packages_is_no_reading_of_the_programs_folder(tmp_path: Path) -> None:
+    text = 'import importlib.metadata\nimportlib.metadata.version("numpy")\nopen("log", "w").close()\n' + SAME
+    assert found(tmp_path, text)["notes"] == []
+    (tmp_path / "data").mkdir()
+    listing = 'import os\nlen(os.listdir("data"))\nopen("data/log", "w").close()\n' + SAME
+    [note] = found(tmp_path, listing)["notes"]
+    assert "the program changed what it reads (data)" in note
+
+
 def test_a_file_that_was_only_written_by_the_program_itself_needs_no_second_look(tmp_path: Path) -> None:
     text = """
         import twinrun

@@ -108,6 +108,11 @@ ONLY_SHOWN = [
     ("run 1f0c9a3e", "run 77ab01c2", "run 0011aabb"),
     ("/tmp/tmpa8s7d6f5/x", "/tmp/tmpq1w2e3r4/x", "/tmp/tmpfrozen_0012ab34/x"),
     ("peak memory 812 MB", "peak memory 815 MB", "peak memory 812 MB"),
+    (
+        "saved to /tmp/tmpa8s_d6f5/run-1f0c9a3e-<time> in 1.39318370",
+        "saved to /tmp/tmpq1w2_3r4/run-77123456-<time> in 1.40183329",
+        f"saved to /tmp/tmpfrozen_0012ab34/run-0011aabb-<time> in {3 * TICK:.8f}",
+    ),
 ]
 
 
@@ -125,6 +130,8 @@ IN_ONE_RUN = [
     ("seconds 3.2101", "seconds 3.4402", "seconds 3.3333", False),  # not by the frozen clock
     ("seconds 3.2101", "seconds 3.4402", "seconds 0.0000", False),
     ("loss 3.2101", "loss 3.4402", f"loss {2 * TICK:.4f}", False),  # by chance, perhaps
+    ("done in 3.21013318", "done in 3.44025524", f"done in {2 * TICK + 1e-7}", True),
+    ("done in 3.21013318", "done in 3.44025524", f"done in {2 * TICK + 1e-5}", False),
     ("run 1f0c9a3e", "run 77ab01c2", "run 0011aabb", False),  # equal in two runs, perhaps
     ("seconds 3.2101", "seconds 3.4402", "seconds", False),
 ]
@@ -151,6 +158,8 @@ NOT_ONLY_SHOWN = [
     ("turned at 0.51rad/s", "turned at 0.52rad/s", "turned at 0.51rad/s"),
     ("reward 12.3/step", "reward 12.9/step", "reward 12.5/step"),
     ("weights 1f0c9a3e", "weights 77ab01c2", "weights 0011aabb"),  # a checksum of what the clock reached
+    ("/tmp/tmpa8s7d6f5/auc=0.913", "/tmp/tmpq1w2e3r4/auc=0.921", "/tmp/tmpfrozen_0012ab34/auc=0.917"),
+    ("/tmp/tmpa8s7d6f5/w-1f0c9a3e", "/tmp/tmpq1w2e3r4/w-77ab01c2", "/tmp/tmpfrozen_0012ab34/w-0011aabb"),
 ]
 
 

@@ -21,6 +21,7 @@ AHEAD = timedelta(days=397, hours=1, minutes=1, seconds=1.25).total_seconds()
 NO_PROCESS = 1 << 22
 
 _MOST_TICKS = 2000
+_NO_CHANCE = 6  # digits behind the point: of a million other numbers with as many, one or two are whole ticks
 
 # What a program drew at random, and differently: nothing, a scalar or two as for the name of a run, or anything at all.
 Drawn = Literal["nothing", "names", "anything"]
@@ -171,8 +172,7 @@ def only_shows(
     still differs must be beyond doubt. Or it holds the line in one such run, which must show that it has the value from
     there. `heading` names the column of the value where the line does not. `drawn`: random draws or seeds that differed
     too, so that what looks made up may be a result in disguise."""
-    word = _PATH_WORD if frozen and _FROZEN_NAME.search(frozen[0]) else _WORD
-    rows = [list(word.finditer(line)) for line in (a, b, *(frozen or ()))]
+    rows = _in_words((a, b, *(frozen or ())))
     if len(rows[0]) != len(rows[1]):
         return False
     settled = [[each[0] for each in row] if len(row) == len(rows[0]) else None for row in rows[2:]]
@@ -193,6 +193,23 @@ def only_shows(
         if not value.looks_shown(shown, drawn):
             return False
     return True
+
+
+def _in_words(lines: Sequence[str]) -> list[list[re.Match[str]]]:
+    """The words of each line, where a name in a path is one word if it is a temporary one in the last line, which is frozen
+    if any line is."""
+    if not _FROZEN_NAME.search(lines[-1]):
+        return [list(_WORD.finditer(line)) for line in lines]
+    rows = [list(_PATH_WORD.finditer(line)) for line in lines]
+    if len({len(row) for row in rows}) > 1:
+        return rows
+    split: list[list[re.Match[str]]] = [[] for _ in rows]
+    for names in zip(*rows, strict=True):
+        parts = [list(_WORD.finditer(name.string, *name.span())) for name in names]
+        whole = _FROZEN_NAME.search(names[-1][0]) or len({len(each) for each in parts}) > 1
+        for row, name, words in zip(split, names, parts, strict=True):
+            row.extend([name] if whole else words)
+    return split
 
 
 @dataclass(frozen=True)
@@ -248,7 +265,8 @@ class _Differing:
         if frozen is None or frozen == "<time>" or _FROZEN_NAME.search(frozen):
             return frozen is not None
         ticks = (_VALUE.fullmatch(frozen) or ["", ""])[1]
-        return self.is_about_time() and _is_ticks(ticks) and float(ticks) != 0
+        telling = self.is_about_time() or len(ticks.partition(".")[2]) >= _NO_CHANCE
+        return telling and _is_ticks(ticks) and float(ticks) != 0
 
     def looks_shown(self, frozen: str | None, drawn: Drawn) -> bool:
         if frozen is not None and (frozen in ("<time>", "<process>") or _FROZEN_NAME.search(frozen)):

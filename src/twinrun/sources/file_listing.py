@@ -29,6 +29,9 @@ from twinrun.twin.session import Session
 NAME = "file-listing"
 # Through these the user's own line lists a directory with os.scandir.
 _SCANS = {"": "os.scandir", "os": "os.walk", "glob": "glob", "pathlib": "Path.iterdir", "fnmatch": "os.scandir"}  # fmt: skip
+# importlib.metadata looks for installed packages in every folder on the path, the program's own too. What else lies
+# there does not matter to it.
+_PACKAGE_SEARCH = "importlib"
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -66,7 +69,10 @@ def _encoded(names: list[Any]) -> bytes:
 
 @replacement
 def _listdir(session: Session, original: Any, path: Any = ".") -> list[Any]:
-    return _ordered(session, caller(), path, original(path), "os.listdir", lambda name: name)
+    who, items = caller(), original(path)
+    if who is not None and who.near == _PACKAGE_SEARCH:
+        return items  # type: ignore[no-any-return]
+    return _ordered(session, who, path, items, "os.listdir", lambda name: name)
 
 
 class _Scan:
