@@ -65,7 +65,7 @@ def test_what_needs_twins_beside_each_other_is_refused(options: dict[str, Any], 
 def test_options_of_a_cluster_need_the_engine(tmp_path: Path) -> None:
     program = write(tmp_path, "")
     for words, message in (
-        (("--gpus-per-run", "1"), "error: --gpus-per-run is about a cluster\nhint: add --engine ray\n"),
+        (("--gpus-per-run", "1"), "error: --gpus-per-run requires --engine ray\nhint: add --engine ray\n"),
         (("--engine", "slurm"), "'slurm'"),
     ):
         answer = twinrun("check", *words, program)

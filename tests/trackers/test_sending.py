@@ -36,12 +36,12 @@ def test_a_package_that_is_missing_is_named_before_anything_is_run(tmp_path: Pat
 
 def test_the_verdict_stands_when_a_tracker_fails(tmp_path: Path) -> None:
     write(tmp_path, LOOSE)
-    path = with_wandb(tmp_path, "raise ConnectionError('no answer from https://me:word@api.example')")
+    path = with_wandb(tmp_path, "raise ConnectionError('no answer from https://me:hunter2@api.example')")
     saved = ("--output-format", "json", "-o", "result.json")
     answer = twinrun(*QUICK, *saved, "--wandb", "train.py", cwd=tmp_path, env={"PYTHONPATH": path})
     assert answer.code == 1, answer.err
     assert "warning: not logged to Weights & Biases: no answer from https://" in answer.message
-    assert "word" not in answer.err and "\nhint: `wandb login`" in answer.err
+    assert "hunter2" not in answer.err and "\nhint: run `wandb login`" in answer.err
     # The result can be logged later; rendering it logs nothing unless that is asked for.
     again = twinrun("report", "--wandb", "result.json", cwd=tmp_path, env={"PYTHONPATH": path})
     assert again.code == 0 and again.out.startswith("diverges") and "warning: not logged" in again.err
