@@ -224,7 +224,9 @@ def test_what_is_no_secret_can_be_read(planted: Planted) -> None:
     assert "--freeze python-random.draw:diverges.py:" in command
     assert "--epochs 3 --data data/part-00001.csv" in command
     assert "out/model_[masked].h5" in command.replace("'", "")
-    assert command.endswith("# replace [masked] with the real values; --show-arguments shows all but credentials")
+    assert command.endswith(
+        "# replace [masked] with the real values; --show-arguments shows all but credentials"
+    )
     assert check["diagnosis"]["command"].startswith("twinrun check diverges.py --option")
     assert Path(check["recordings"][0]).is_dir()
     head = ["git", "rev-parse", "HEAD"]
