@@ -48,6 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # What whoever starts the tests may have set, and what changes what is printed or computed.
 _OUTSIDE = (
     "NO_COLOR", "FORCE_COLOR", "COLUMNS", "KERAS_BACKEND", "OMP_NUM_THREADS", "XLA_FLAGS", "GITHUB_STEP_SUMMARY",
+    "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE",
 )  # fmt: skip
 
 

@@ -44,14 +44,14 @@ train(x + rng.normal(size=x.shape).astype("f"), y=y)
 # More threads than cores: which of them does what is then never the same, however busy the machine is.
 OP = """
 tf.config.threading.set_intra_op_parallelism_threads(8)
-weight = tf.Variable(tf.random.normal([400_000]))
-cells = tf.constant(np.random.randint(0, 5, 400_000).astype("i4"))
+weight = tf.Variable(tf.random.normal([1_000_000]))
+cells = tf.constant(np.random.randint(0, 5, 1_000_000).astype("i4"))
 optimizer = keras.optimizers.SGD(0.1)
 @tf.function
 def step():
     with tf.GradientTape() as tape:
         counts = tf.math.bincount(cells, weights=tf.stop_gradient(weight), minlength=5)  # guilty
-        loss = tf.reduce_sum(weight * counts[0])
+        loss = tf.reduce_sum(weight * tf.reduce_sum(counts * [1.0, 2.0, 3.0, 4.0, 5.0]))
     optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
     return loss
 for _ in range(40):
@@ -60,8 +60,8 @@ for _ in range(40):
 
 FED = """
 tf.config.threading.set_intra_op_parallelism_threads(8)
-cells = tf.constant(np.random.randint(0, 8, 400_000).astype("i4"))
-weights = tf.constant(np.random.normal(size=400_000).astype("f"))
+cells = tf.constant(np.random.randint(0, 8, 2_000_000).astype("i4"))
+weights = tf.constant(np.random.normal(size=2_000_000).astype("f"))
 def counted(n):
     counts = tf.math.bincount(cells, weights=weights * tf.cast(n + 1, tf.float32), minlength=8)  # guilty
     return counts / 1000.0, n % 3

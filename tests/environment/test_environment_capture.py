@@ -32,9 +32,9 @@ tf.distribute.OneDeviceStrategy("/cpu:0")
 tf.reduce_sum(tf.ones([4]))
 times = []
 for _ in range(5):
-    start = time.process_time()
+    start = time.thread_time()
     late = capture(data_files=["data.csv", "missing.csv"])
-    times.append(time.process_time() - start)
+    times.append(time.thread_time() - start)
 print(json.dumps({"early": early, "late": late.as_json(), "asleep": asleep, "seconds": min(times)}))
 """
 

@@ -119,9 +119,17 @@ def soak(count: int, tensorflow: int, chance: random.Random, folder: Path) -> di
         "memory_mb": round(median(memory[-part:]) / 1e6, 1),
         "memory_growth_mb": round((median(memory[-part:]) - median(memory[part : 2 * part])) / 1e6, 1),
         "more_open_files": own.num_fds() - opened,
-        "more_threads": own.num_threads() - threads,
+        "more_threads": more_threads(own, threads),
         "seconds": round(time.monotonic() - seconds),
     }
+
+
+def more_threads(own: psutil.Process, before: int) -> int:
+    """A thread that was joined may be there for another moment."""
+    until = time.monotonic() + 5
+    while own.num_threads() > before and time.monotonic() < until:
+        time.sleep(0.05)
+    return own.num_threads() - before
 
 
 def checked(folder: Path, case: Case, chance: random.Random) -> tuple[Any, str]:

