@@ -151,5 +151,5 @@ class Compiler(Source):
         for pair in evidence.of(self.name, *actions):
             # Without XLA other ops run, which may race as well: it is tried alone, where nothing else helps.
             yield self.suspect(
-                [one(pair)], message, experiment="without XLA", fix="compiler", last_resort=True
+                [one(pair)], message, experiment="without XLA there", fix="compiler", last_resort=True
             )
