@@ -25,10 +25,8 @@ pytestmark = pytest.mark.usefixtures("tinynet")
 
 NUMBERS = st.integers(0, 2**32)
 FREEZES = st.builds(
-    lambda source, line: Freeze(
-        source.name, source.actions[0] if source.actions else "", "/p/train.py", line
-    ),
-    st.sampled_from([source for source in sources() if source.actions]),
+    lambda named, line: Freeze(*named, "/p/train.py", line),
+    st.sampled_from([(source.name, action) for source in sources() for action in ("", *source.actions)]),
     st.integers(1, 999),
 )
 PINS = st.builds(lambda seed, strict: Pin(PinRequest(seed, strict)), NUMBERS, st.booleans())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,8 +18,10 @@ from twinrun.diagnose.experiments import Trial
 from twinrun.diagnose.likely import likely_findings
 from twinrun.diagnose.search import Search
 from twinrun.findings.finding import Finding
+from twinrun.launch.options import CheckOptions
+from twinrun.launch.program import Program
 from twinrun.protocol.event import Event
-from twinrun.protocol.evidence import Evidence
+from twinrun.protocol.evidence import Evidence, Trace, TracedOp
 from twinrun.protocol.intervention import Freeze
 from twinrun.protocol.suspect import Suspect
 from twinrun.result import CheckResult
@@ -320,6 +323,62 @@ def likely(world: World, *, read: Sequence[Finding] = (), **evidence: Any) -> li
     first = replace(first, **evidence)
     explain(search, first)
     return [(finding.code, finding.line) for finding in likely_findings(search, first, read)]
+
+
+@dataclass
+class Traced(World):
+    """A laboratory in which a comparison of ops shows `seen`."""
+
+    seen: Evidence = field(kw_only=True)
+    options: CheckOptions = field(default_factory=lambda: CheckOptions(Program("train.py")))
+
+    def known(self, interventions: frozenset[str], tracing: str = "") -> Trial | None:
+        return None if tracing else super().known(interventions)
+
+    def freeze(self, suspects: Iterable[Suspect], **more: Any) -> Trial | None:
+        if not more.get("tracing"):
+            return super().freeze(suspects, **more)
+        result = CheckResult("train.py", "diverges", first_difference=self.seen.first)
+        return Trial("", result, 1.0, self.seen, tracing="step")
+
+    def pin(self, control: str, *, frozen: Sequence[Suspect] = ()) -> Trial | None:
+        return None
+
+
+SUMS = tuple(
+    Trace([TracedOp(op="UnsortedSegmentSum", inputs=["x"], outputs=[out], line=3)]) for out in ("y", "z")
+)
+CHECKED = ("batch", "loss", "weights")
+
+
+@pytest.mark.parametrize(
+    ("step", "phase", "blamed"),
+    [
+        (3, "weights", True),
+        (1, "weights", True),
+        (3, "loss", False),
+        (1, "loss", False),
+        (3, "forward", False),
+    ],
+)
+def test_an_op_is_blamed_only_where_the_loss_is_as_equal_as_it_was_in_the_check(
+    step: int, phase: str, blamed: bool
+) -> None:
+    """That it differs at an earlier step says nothing: it may race."""
+    seen = Evidence(Difference(step, phase, "x"), traces=SUMS, compared=CHECKED)
+    search = Search(Traced({}, [], seen=seen), lambda evidence: [])
+    explain(search, Evidence(Difference(3, "weights", "w"), compared=CHECKED))
+    assert confirmed(search.findings) == (
+        {"UnsortedSegmentSum gives different results for the same inputs"} if blamed else set()
+    )
+    assert any("that is not what made them differ" in note for note in search.notes) is not blamed
+
+
+def test_an_op_is_blamed_where_the_loss_differed_in_the_check_too() -> None:
+    seen = Evidence(Difference(1, "forward", "x"), traces=SUMS, compared=CHECKED)
+    search = Search(Traced({}, [], seen=seen), lambda evidence: [])
+    explain(search, Evidence(Difference(3, "loss", "loss"), compared=CHECKED))
+    assert len(confirmed(search.findings)) == 1 and not search.notes
 
 
 def test_what_an_audit_names_is_likely_where_nothing_else_is_known() -> None:

@@ -109,3 +109,99 @@ def test_twins_on_different_devices_digest_all_of_it_on_the_host(tmp_path: Path)
     for twin in "AB":
         _, reader = open_recording(tmp_path / "check" / twin)
         assert {frame.layout.kinds for frame in reader.frames()} == {""}
+
+
+# A loop without Keras, whose batches are drawn inside the graph, and whose argument and result are large and ever new in shape.
+LOOP = """
+import json
+import sys
+import numpy as np
+import tensorflow as tf
+from twinrun.frameworks.tensorflow import device_digest
+from twinrun.twin.recorder import active
+
+device_digest.is_gpu = lambda device: True
+again = []
+digests = device_digest.Together.digests
+
+def counted(self):
+    again.append(self._begun is None)
+    return digests(self)
+
+device_digest.Together.digests = counted
+weight = tf.Variable([[0.5], [0.25]], name="weight")
+drawn = iter(tf.data.Dataset.from_tensors(np.ones((4, 2), "f")).repeat())
+
+@tf.function(input_signature=[tf.TensorSpec([None])])
+def step(large):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((next(drawn) @ weight - 1.0) ** 2) + tf.reduce_mean(large)
+    weight.assign_sub(0.05 * tape.gradient(loss, weight))
+    return loss * large
+
+for number in range(12):
+    step(tf.ones([(1 << 18) + number]))
+log = active().session.log
+print(json.dumps([again, log.recording, [each.source for each in log.events()]]))
+"""
+
+
+# The steps of an optimizer are known as soon as they are computed, and digested while the program goes on.
+OPTIMIZED = (
+    LOOP.replace("import json", "import json\nimport keras")
+    .replace("weight = tf.Variable(", "optimizer = keras.optimizers.SGD(0.05)\nweight = keras.Variable(")
+    .replace(
+        "weight.assign_sub(0.05 * tape.gradient(loss, weight))",
+        "optimizer.apply(tape.gradient(loss, [weight.value]), [weight])",
+    )
+    .replace("@tf.function", "optimizer.build([weight])\n\n@tf.function")
+)
+
+
+def test_digests_of_single_tensors_are_no_calls_of_the_program(tmp_path: Path) -> None:
+    answer = twinrun("run", "--dir", tmp_path / "run", write(tmp_path, OPTIMIZED))
+    assert answer.code == 0, answer.err
+    again, recording, events = json.loads((tmp_path / "run" / "A" / "stdout.txt").read_text())
+    assert len(again) > 6 and again.count(True) == 1, again  # right after the call was compiled
+    assert recording and "compiler" not in events
+    _, reader = open_recording(tmp_path / "run" / "A")
+    steps = [frame.layout for frame in reader.frames() if frame.span]
+    assert len(steps) == 12
+    for layout in steps:
+        batch = [layout.kind(place) for (phase, _), place in layout.places.items() if phase == "batch"]
+        assert sorted(batch) == ["d", "h"]  # what the call was given, and what it drew
+    assert "retracing" not in (tmp_path / "run" / "A" / "stderr.txt").read_text()
+
+
+EAGERLY = LOOP.replace(
+    "weight = ",
+    """
+from tensorflow.python.framework import op_callbacks
+ran = set()
+
+def on_op(op, *more, graph=None, **names):
+    if graph is None:
+        ran.add(op)
+
+op_callbacks.add_op_callback(on_op)
+tf.config.run_functions_eagerly(True)
+weight = """,
+    1,
+).replace("log = ", "print(sorted(map(str, ran)))\nlog = ")
+
+
+def test_where_functions_run_eagerly_digests_do_not(tmp_path: Path) -> None:
+    answer = twinrun("run", "--dir", tmp_path / "run", write(tmp_path, EAGERLY))
+    assert answer.code == 0, answer.err
+    ran = (tmp_path / "run" / "A" / "stdout.txt").read_text()
+    assert "MatMul" in ran and "BitwiseXor" not in ran, ran
+    _, reader = open_recording(tmp_path / "run" / "A")
+    assert "d" in reader.frame(len(reader) - 1).layout.kinds
+
+
+def test_where_ops_are_traced_all_of_it_is_digested_on_the_host(tmp_path: Path) -> None:
+    """Else the ops of the digest would be among those of the step."""
+    answer = check(write(tmp_path, LOOP), "--trace-ops", "--steps", "3", "--dir", tmp_path / "check")
+    assert answer.document["verdict"] == "repeats", answer.document
+    _, reader = open_recording(tmp_path / "check" / "A")
+    assert {frame.layout.kinds for frame in reader.frames()} == {""}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,12 @@ def test_a_manifest_comes_back_as_it_was(
     written.write(folder)
     assert read_manifest(folder) == written
     assert [entry.name for entry in folder.iterdir()] == [FILE]
+
+
+def test_the_page_on_recordings_names_the_schema_that_is_written() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "recording.md").read_text(encoding="utf-8")
+    named = re.findall(r"Schema version: \*\*(\d+)|`schema` \| (\d+) \||those of schema (\d+)\.", page)
+    assert [int("".join(each)) for each in named] == [SCHEMA] * 3
 
 
 def test_a_newer_schema_is_refused_with_the_way_out(tmp_path: Path) -> None:

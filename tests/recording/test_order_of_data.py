@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,14 +19,16 @@ EPOCH = Layout(("weights", "metric"), ("kernel", "epoch/loss"))
 Epochs = list[list[int]]
 
 
-def recorded(folder: Path, epochs: Epochs) -> Reader:
-    """A recording of a run that was fed these batches; its weights are other ones in every step."""
+def recorded(folder: Path, epochs: Epochs, kinds: str = "") -> Reader:
+    """A recording of a run that was fed these batches; its weights are other ones in every step. `kinds` are those of its
+    digests."""
     folder.mkdir(parents=True)
     writer, step = Writer(folder), 0
+    of_step = replace(STEP, kinds=kinds)
     for epoch in epochs:
         for batch in epoch:
             step += 1
-            writer.write(Frame(step, 1, STEP, pack([batch, batch + 1, step])))
+            writer.write(Frame(step, 1, of_step, pack([batch, batch + 1, step])))
         writer.write(Frame(step, 0, EPOCH, pack([step, step])))
     writer.close()
     return Reader(folder)
@@ -47,6 +50,17 @@ def test_the_data_of_two_recordings_is_told_apart(tmp_path: Path, a: Epochs, b: 
     assert describe(*readers) == said
     if a == b:
         assert describe(*readers, equal=True) == said
+
+
+def test_where_only_weights_were_digested_on_a_gpu_the_data_is_compared(tmp_path: Path) -> None:
+    readers = recorded(tmp_path / "a", [[1, 2, 3]]), recorded(tmp_path / "b", [[1, 3, 2]], kinds="hhd")
+    assert describe(*readers) == "the same 3 batches were fed in another order, from batch 2 on"
+
+
+def test_nothing_is_said_of_data_that_was_digested_on_a_gpu_in_one_run_only(tmp_path: Path) -> None:
+    plain, device = recorded(tmp_path / "a", [[1, 2]]), recorded(tmp_path / "b", [[1, 2]], kinds="dhd")
+    assert describe(plain, device) is None
+    assert describe(device, recorded(tmp_path / "c", [[2, 1]], kinds="dhd")) is not None
 
 
 def test_epochs_are_told_one_by_one(tmp_path: Path) -> None:

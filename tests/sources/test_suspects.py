@@ -16,6 +16,7 @@ from twinrun.frameworks.keras.sources.loaders import Workers
 from twinrun.frameworks.tensorflow.sources.parallel_map import Stage
 from twinrun.frameworks.tensorflow.sources.strategies import Made
 from twinrun.frameworks.tensorflow.sources.tf_generators import GeneratorDraw
+from twinrun.launch.interventions import parse_freeze
 from twinrun.protocol.event import Event, Use
 from twinrun.protocol.evidence import Evidence, NoCode, side_by_side
 from twinrun.protocol.intervention import Freeze
@@ -57,7 +58,15 @@ def found(
     datasets: tuple[Finding, ...] = (),
 ) -> list[Suspect]:
     pairs = side_by_side(a, b)
-    return suspects(Evidence(Difference(step, phase, "x"), pairs, code=code or NoCode(), datasets=datasets))
+    answer = suspects(Evidence(Difference(step, phase, "x"), pairs, code=code or NoCode(), datasets=datasets))
+    assert_typed(answer)
+    return answer
+
+
+def assert_typed(answer: list[Suspect]) -> None:
+    """What freezes them can be written after `--freeze`, as the printed commands do."""
+    for freeze in (freeze for suspect in answer for freeze in suspect.freeze):
+        assert parse_freeze(str(freeze)) == freeze
 
 
 def suspected(

@@ -25,12 +25,22 @@ class Advice:
             return found, []
         trial = self.lab.pin(remedy.control, frozen=self.frozen)
         if trial is None:
-            return found, []
+            return self._untried(op, remedy, found), []
         if trial.repeats:
             tried = f"tried: with {remedy.control} on, the twins repeat for {trial.steps} steps"
             return replace(found, evidence=(*found.evidence, tried)), []
         refused = [each for each in trial.result.findings if each.code == "TW406"]
         return self._instead(op, remedy, trial, refused), refused
+
+    def _untried(self, op: Suspect, remedy: Remedy, found: Finding) -> Finding:
+        pinned = self.lab.options.pin
+        if pinned is not None and pinned.wants(remedy.control):  # the check itself has tried it
+            return self._another(op, remedy, f"with {remedy.control} pinned, the twins still differ")
+        untried = f"not tried: with {remedy.control} on"
+        if remedy.instead:
+            found = finding_of(replace(op, advice=remedy.instead), op.experiment, confirmed=True)
+            untried += ", which refuses this op where it has no deterministic kernel"
+        return replace(found, evidence=(*found.evidence, untried))
 
     def _instead(self, op: Suspect, remedy: Remedy, trial: Trial, refused: list[Finding]) -> Finding:
         if refused:
@@ -39,6 +49,10 @@ class Advice:
             why = f"with {remedy.control} on, the twins still differ"
         else:
             why = f"{remedy.control} could not be tried: {trial.result.reason or 'the program ended'}"
+        return self._another(op, remedy, why)
+
+    def _another(self, op: Suspect, remedy: Remedy, why: str) -> Finding:
+        """`why` the remedy does not help."""
         advice = remedy.instead or "compute it with another op, or on a device where it does not vary"
         found = finding_of(replace(op, advice=f"{why}; {advice}"), op.experiment, confirmed=True)
         return replace(found, evidence=(*found.evidence, f"tried: {why}"))

@@ -55,9 +55,13 @@ def recorded_data(reader: Reader) -> RecordedData:
 
 
 def describe(a: Reader, b: Reader, *, equal: bool = False) -> str | None:
-    """A sentence on the data of two recordings; None where neither has any. `equal`: they are known to be equal."""
+    """A sentence on the data of two recordings; None where neither has any, and where one was digested on a GPU and the
+    other was not. `equal`: they are known to be equal."""
     if equal:  # a million steps need not be read again
         return _same(a.count("batch"))
+    kinds = a.kinds("batch"), b.kinds("batch")
+    if any(kinds[0][name] != kinds[1][name] for name in kinds[0].keys() & kinds[1].keys()):
+        return None
     one, other = recorded_data(a), recorded_data(b)
     count = len(one.digests)
     found = one.compared_with(other)

@@ -89,14 +89,17 @@ class Layout:
 
     @cached_property
     def parts(self) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
-        """Each phase with a digest of its names, and its entries sorted by name: the order they were seen in is not compared."""
+        """Each phase with a digest of its names, and its entries sorted by name: the order they were seen in is not compared.
+        The kinds of digests are part of it in those phases alone that have some of a device: where all of a phase are of the
+        host, it can be compared whatever the others are."""
         found = []
         for phase in self.phase_order:
             entries = [entry for entry, other in enumerate(self.phases) if other == phase]
             entries.sort(key=self.names.__getitem__)
             names = "\0".join(self.names[entry] for entry in entries).encode("utf-8", "surrogatepass")
-            if self.kinds:
-                names += "\0".join(["", *(self.kinds[entry] for entry in entries)]).encode()
+            kinds = [self.kind(entry) for entry in entries]
+            if DEVICE in kinds:
+                names += "\0".join(["", *kinds]).encode()
             found.append((phase, xxhash.xxh3_64_intdigest(names), tuple(entries)))
         return tuple(found)
 

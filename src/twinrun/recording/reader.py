@@ -163,6 +163,16 @@ class Reader:
                 found.append((seq, roll[place : place + 8]))
         return found
 
+    def kinds(self, phase: str) -> dict[str, set[str]]:
+        """The kinds of digests that each tensor of a phase has, by name."""
+        found: dict[str, set[str]] = {}
+        for number in [number for number, order in self._phases.items() if phase in order]:
+            layout = self._layout(number)
+            for entry, (other, name) in enumerate(zip(layout.phases, layout.names, strict=True)):
+                if other == phase:
+                    found.setdefault(name, set()).add(layout.kind(entry))
+        return found
+
     def count(self, phase: str) -> int:
         """How many frames have this phase."""
         having = [number for number, order in self._phases.items() if phase in order]

@@ -122,6 +122,11 @@ def unseen() -> Iterator[None]:
         own.looking = before
 
 
+def is_unseen() -> bool:
+    """Whether this thread is about something of Twinrun's own."""
+    return bool(getattr(own, "looking", False))
+
+
 def user_site(skip: int = 1) -> tuple[str, int] | None:
     """(file, line) of the innermost frame of the user's own code, or None when there is none on this stack."""
     frame: FrameType | None = sys._getframe(skip)
@@ -134,7 +139,7 @@ def caller(skip: int = 2, passes: Callable[[FrameType, str], bool] | None = None
     """The user's line that led here, `skip` frames up at the nearest. None when no frame of the user's is on this
     stack. `passes` tells which frames of the user's only act for the library that they are given with: the line that
     called them is taken instead."""
-    if getattr(own, "looking", False):
+    if is_unseen():
         return None
     frame: FrameType | None = sys._getframe(skip)
     via = near = entry = ""

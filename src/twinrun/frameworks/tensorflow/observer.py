@@ -16,7 +16,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.eager import record as tapes
 
 from twinrun.errors import NoDevice
-from twinrun.frameworks.tensorflow import loops
+from twinrun.frameworks.tensorflow import device_digest, loops
 from twinrun.frameworks.tensorflow.evaluations import Evaluations
 from twinrun.frameworks.tensorflow.gradients import Gradients
 from twinrun.frameworks.tensorflow.pending import Pending
@@ -45,9 +45,9 @@ class Observer:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.guard = Guard(recorder)
-        device = recorder.session.device  # compared with another, which must digest in the same way
-        self.variables = Variables(recorder.note, recorder.doing, on_devices=not device)
-        self._expects_gpu = device.startswith("gpu")
+        on_devices = device_digest.is_wanted(recorder.session)
+        self.variables = Variables(recorder.note, recorder.doing, on_devices=on_devices)
+        self._expects_gpu = recorder.session.device.startswith("gpu")
         recorder.omitted, recorder.roles = self.variables.omitted, self.variables.roles
         recorder.placed = lambda: dict(self.variables.placed)
         self.steps = Steps(recorder, self._add_state, self._add_created)
@@ -72,7 +72,8 @@ class Observer:
     # tf.function
 
     def call(self, original: Callable[..., Any], function: Any, *args: Any, **kwargs: Any) -> Any:
-        self.variables.release_dead()
+        with self.guard:
+            self.variables.release_dead()
         record: Call = function.__dict__.get("_twinrun_call") or function.__dict__.setdefault(
             "_twinrun_call", Call()
         )
@@ -94,11 +95,12 @@ class Observer:
         return result
 
     def _outer_call(self, original: Callable[..., Any], record: Call, given: Given) -> Any:
-        if record.updaters:
-            self.steps.about_to_update(record.updaters)
-        elif record.sources:
-            self.gradients.before_call(record)
-        self.variables.forget_look()
+        with self.guard:
+            if record.updaters:
+                self.steps.about_to_update(record.updaters)
+            elif record.sources:
+                self.gradients.before_call(record)
+            self.variables.forget_look()
         stack = self.here.calls
         stack.append(record)
         record.depth = 0
@@ -280,10 +282,11 @@ class Observer:
     def train_call(self, original: Callable[[], Any]) -> Any:
         """Around one call of a framework's own train function, which returns the logs of the step. The step stays open
         for what the program's callbacks may do to the weights after it."""
-        self.steps.close()
-        self.steps.about_to_update(())
-        # What was iterated before was not iterated by this call.
-        self.pending.keep(lambda one: one.phase != "batch")
+        with self.guard:
+            self.steps.close()
+            self.steps.about_to_update(())
+            # What was iterated before was not iterated by this call.
+            self.pending.keep(lambda one: one.phase != "batch")
         self._train_calls += 1
         try:
             logs = original()

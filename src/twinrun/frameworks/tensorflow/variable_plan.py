@@ -45,7 +45,7 @@ class Tracked:
     on_device: bool = False  # digested there
 
     def look(self) -> int | None:
-        """Its digest as it is now; None where it has no value yet."""
+        """Its digest as it is now; None where it has no value yet. May raise NotOnDevice."""
         handle = self.handle
         if handle is None:
             return self.last
@@ -57,12 +57,13 @@ class Tracked:
         return sum_digest(found) if self.on_device else digest_array(found)
 
     def _digest_there(self) -> int | None:
-        with tf.init_scope(), tf.device(self.handle.device):
-            try:
-                value = tf.raw_ops.ReadVariableOp(resource=self.handle, dtype=self.placed.dtype)
-            except (tf.errors.FailedPreconditionError, tf.errors.NotFoundError):
-                return None
-        return device_digest.digest_value(value, self.handle.device)
+        with _on_device():
+            with tf.init_scope(), tf.device(self.handle.device):
+                try:
+                    value = tf.raw_ops.ReadVariableOp(resource=self.handle, dtype=self.placed.dtype)
+                except (tf.errors.FailedPreconditionError, tf.errors.NotFoundError):
+                    return None
+            return device_digest.digest_value(value, self.handle.device)
 
     @property
     def placed(self) -> device_digest.Placed:
@@ -137,10 +138,10 @@ class Plan:
 def _on_device() -> Iterator[None]:
     try:
         yield
+    except NotOnDevice:
+        raise
     except Exception as problem:
-        raise NotOnDevice(
-            f"{type(problem).__name__}: {str(problem).partition(chr(10))[0][:200]}"
-        ) from problem
+        raise NotOnDevice(device_digest.in_words(problem)) from problem
 
 
 def _compile(tracked: list[Tracked]) -> list[device_digest.Together]:

@@ -157,7 +157,7 @@ class Variables:
                     self._release(one)
 
     def _release(self, one: Tracked) -> None:
-        one.last = one.look()
+        (one.last,) = self._looked_at([one])
         one.handle = None
         self._plan = None  # it has handles too
 
@@ -205,13 +205,13 @@ class Variables:
     def _admit(self) -> list[Tracked]:
         """Take over those of the unseen that have a value now, and return them."""
         self.created = False
-        waiting, self._unseen = self._unseen, []
-        admitted = []
+        waiting = self._unseen
         for one in waiting:
             one.on_device = one.on_device or self._is_digested_on_device(one)
         self._announce(waiting)
-        for one in waiting:
-            digest = one.look()
+        digests = self._looked_at(waiting)
+        admitted, self._unseen = [], []
+        for one, digest in zip(waiting, digests, strict=True):
             if digest is not None:
                 one.digest, one.changed = digest, self._looks
                 admitted.append(one)
@@ -234,14 +234,23 @@ class Variables:
             self.digest_on_host(trouble)
         return self._devices and device_digest.can_digest(tf.as_dtype(one.kind), one.shape)
 
+    def _looked_at(self, tracked: Sequence[Tracked]) -> list[int | None]:
+        """The digests of these, all of the same kinds: where a device fails, from the host."""
+        try:
+            return [one.look() for one in tracked]
+        except NotOnDevice as problem:
+            self.digest_on_host(str(problem))
+            return [one.look() for one in tracked]
+
     def digest_on_host(self, trouble: str) -> None:
-        """From now on, for all of them: two twins do the same at the same step."""
+        """From now on, for all of them: two twins do the same at the same step. The last digest of a dead one stays what
+        it is."""
         self._note(
             f"variables on the GPU are copied to the host at every step, as it cannot digest them: {trouble}"
         )
         self._devices, self._plan = False, None
         for one in (*self._seen, *self._unseen):
-            one.on_device = False
+            one.on_device = one.on_device and one.handle is None
 
     def blocks(self, phase: str, only_new: bool = False) -> list[Block]:
         """The variables as they are now. In phase `weights`, states of random streams go under `seed`."""
