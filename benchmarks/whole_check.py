@@ -52,7 +52,7 @@ def diagnosis_rows() -> list[Row]:
 
 
 def _row(case: Case, repetitions: int) -> Row:
-    arms = {"plain": lambda: sum(_plain(case) for _ in range(case.runs)), "check": lambda: _check(case)}
+    arms = {"plain": lambda: seconds_of_plain_runs(case), "check": lambda: seconds_of_check(case)}
     times = in_turns(arms, repetitions)
     plain, check = (statistics.median(times[arm]) for arm in arms)
     cells = {
@@ -65,11 +65,11 @@ def _row(case: Case, repetitions: int) -> Row:
     return Row(case.what, cells)
 
 
-def _plain(case: Case) -> float:
-    return _seconds([sys.executable], case)
+def seconds_of_plain_runs(case: Case) -> float:
+    return sum(_seconds([sys.executable], case) for _ in range(case.runs))
 
 
-def _check(case: Case) -> float:
+def seconds_of_check(case: Case) -> float:
     with tempfile.TemporaryDirectory() as recordings:
         diagnosis = [] if case.diverges else ["--no-diagnose"]
         words = [*TWINRUN, "check", "--no-progress", *diagnosis, "--dir", f"{recordings}/check"]
