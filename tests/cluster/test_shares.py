@@ -152,6 +152,16 @@ def test_so_many_elements_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) ->
     assert unknown == Share(unknown="a worker reads more than 4 elements")
 
 
+def test_a_program_that_does_not_run_with_one_worker_is_named_in_the_note(tmp_path: Path) -> None:
+    text = "assert count == 2, 'this program is for two workers'\ntrain_on(rows[me::count])\n"
+    document = check(write(tmp_path, ROWS + text), "--workers", "2").document
+    assert (document["verdict"], document["findings"]) == ("repeats", [])
+    (note,) = (note for note in document["notes"] if "not judged" in note)
+    assert note.endswith(
+        "with one worker, worker 0 ended with exit code 1: AssertionError: this program is for two workers"
+    ), note
+
+
 def test_shares_that_cannot_be_judged_are_said_to_be(tmp_path: Path) -> None:
     text = "for step in range(3):\n    train_on(rows[me::count])\n"
     document = check(write(tmp_path, ROWS + text), "--workers", "2").document
