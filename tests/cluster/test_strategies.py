@@ -62,6 +62,7 @@ def test_replicas_that_drift_apart(tmp_path: Path) -> None:
     assert (document["verdict"], document["reason_kind"]) == ("diverges", "replica-drift"), document
     first = document["first_difference"]
     assert (first["step"], first["tensor"].rpartition("/")[2], first["process"]) == (2, "bias", "worker 1")
+    assert first["worker"] == 1
     assert [(each["code"], each["confirmed"]) for each in document["findings"]] == [("TW604", True)]
 
 
@@ -90,6 +91,7 @@ def test_replicas_of_one_process(tmp_path: Path, count: int, ops: str) -> None:
     path = program(tmp_path, DATA, mirrored(count, ops), MODEL, FIT)
     document = check(path, "--replicas", str(count)).document
     assert (document["verdict"], document["steps_compared"]) == ("repeats", 4), document
+    assert document["environment"]["key"]["strategy"] == f"MirroredStrategy, 1 worker, {count} devices"
     every_replica_is_seen(Path(document["recordings"][0]), count)
 
 
