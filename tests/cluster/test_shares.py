@@ -17,12 +17,13 @@ from twinrun.twin.share import ShareLog
 pytestmark = pytest.mark.usefixtures("tinynet")
 
 # Two workers, and 16 elements that all differ.
-ROWS = (
-    """
+CLUSTER = """
 import json, os
 cluster = json.loads(os.environ["TF_CONFIG"])
 me, count = cluster["task"]["index"], len(cluster["cluster"]["worker"])
 """
+ROWS = (
+    CLUSTER
     + PLAIN
     + """
 rows = np.arange(32, dtype="f").reshape(16, 2) / 100
@@ -86,6 +87,24 @@ def test_shares_that_depend_on_the_order_of_files(tmp_path: Path) -> None:
     (found,) = document["findings"]
     assert (found["code"], found["confirmed"]) == ("TW602", True)
     assert "os.listdir" in program.read_text().splitlines()[found["line"] - 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [(("--workers", "2"), "TW602"), (("--vary", "fileorder"), "TW302")],
+    ids=["shares", "order"],
+)
+def test_files_that_tensorflow_lists(tmp_path: Path, how: tuple[str, str], code: str) -> None:
+    program = sharing_files(tmp_path, "tf.io.gfile.listdir('data')")
+    text = "import tensorflow as tf\n" + program.read_text()
+    program.write_text(text if code == "TW602" else text.replace("[me::count]", "").replace(CLUSTER, ""))
+    answer = twinrun("check", *how, "--output-format", "json", program, cwd=tmp_path)
+    document = answer.document
+    assert document["verdict"] == "diverges", document
+    (found,) = document["findings"]
+    assert (found["code"], found["confirmed"]) == (code, True), found
+    assert "gfile.listdir" in program.read_text().splitlines()[found["line"] - 1]
 
 
 def test_sorted_files_are_shared_alike_everywhere(tmp_path: Path) -> None:
