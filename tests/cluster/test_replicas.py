@@ -23,11 +23,14 @@ from twinrun.result import CheckResult
 Weights = dict[str, int]  # by name, a digest of each
 
 
-def member(twin: Path, number: int, steps: list[Weights], known: msgspec.Struct | None) -> None:
+def member(
+    twin: Path, number: int, steps: list[Weights], known: msgspec.Struct | None, *, worker: bool = False
+) -> None:
     """A process that trained, and what it left of itself."""
     folder = twin / files.FOLDER / str(number + 1)
     folder.mkdir(parents=True)
-    ChildProcess(str(number + 1), "worker.py", 1).write(folder)
+    label = f"worker {number}" if worker else "worker.py"
+    ChildProcess(str(number + 1), label, 1, worker=number if worker else None).write(folder)
     writer = Writer(folder, detail=True)
     for step, weights in enumerate(steps, start=1):
         layout = Layout(("weights",) * len(weights), tuple(weights))
@@ -65,6 +68,37 @@ def test_variables_that_are_reported_at_different_times_do_not_drift(tmp_path: P
     member(tmp_path / "equal", 0, [{"v": 1, "w": 1}, {"w": 2}, {"v": 5, "w": 2}], known)
     member(tmp_path / "equal", 1, [{"v": 1, "w": 1}, {"v": 1, "w": 2}, {"v": 5}], known)
     assert drift_of(tmp_path / "equal") is None
+
+
+@pytest.mark.parametrize(
+    "chief",
+    [
+        [{"v": 1}, {"own": 1}, {"own": 2}, {"v": 2}, {"own": 3}, {"v": 3}],
+        [{"own": 1, "v": 0}, {"v": 1}, {"v": 2}, {"v": 3}],
+        [{"v": 1}, {"v": 7, "own": 1}, {"v": 2}, {"v": 3}, {"own": 2}],
+    ],
+    ids=["between", "before", "with what it has loaded"],
+)
+def test_a_chief_that_trains_something_of_its_own_does_not_drift(
+    tmp_path: Path, chief: list[Weights]
+) -> None:
+    """Its steps have other numbers then, and it may report weights that the others do not."""
+    known = End("ended", Facts(replicated=TOGETHER))
+    member(tmp_path, 0, chief, known)
+    member(tmp_path, 1, [{"v": 1}, {"v": 2}, {"v": 3}], known)
+    assert drift_of(tmp_path) is None
+    member(tmp_path / "apart", 0, chief, known)
+    member(tmp_path / "apart", 1, [{"v": 1}, {"v": 2}, {"v": 9}], known)
+    found = drift_of(tmp_path / "apart")
+    assert found is not None and found.endswith("from step 3 on"), found
+
+
+def test_the_worker_that_drifted_is_in_the_difference(tmp_path: Path) -> None:
+    known = End("ended", Facts(replicated=TOGETHER))
+    for number in range(3):
+        member(tmp_path, number, [{"v": 1}, {"v": 2 + number // 2}], known, worker=True)
+    first = judge_replicas(CheckResult("", "repeats"), [(tmp_path, Facts())]).first_difference
+    assert first is not None and (first.process, first.worker, first.step) == ("worker 2", 2, 2)
 
 
 def test_a_worker_that_was_ended_before_its_first_step_has_nothing_to_compare(tmp_path: Path) -> None:
@@ -141,3 +175,4 @@ def test_a_drift_of_one_process_is_named(tmp_path: Path) -> None:
     assert result.reason is not None and result.reason.endswith(
         "w of replica 1 is not that of replica 0 from step 2 on"
     )
+    assert len(judge_replicas(result, [(tmp_path, facts)]).findings) == 1  # found by two comparisons

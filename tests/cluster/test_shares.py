@@ -17,12 +17,13 @@ from twinrun.twin.share import ShareLog
 pytestmark = pytest.mark.usefixtures("tinynet")
 
 # Two workers, and 16 elements that all differ.
-ROWS = (
-    """
+CLUSTER = """
 import json, os
 cluster = json.loads(os.environ["TF_CONFIG"])
 me, count = cluster["task"]["index"], len(cluster["cluster"]["worker"])
 """
+ROWS = (
+    CLUSTER
     + PLAIN
     + """
 rows = np.arange(32, dtype="f").reshape(16, 2) / 100
@@ -88,6 +89,24 @@ def test_shares_that_depend_on_the_order_of_files(tmp_path: Path) -> None:
     assert "os.listdir" in program.read_text().splitlines()[found["line"] - 1]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [(("--workers", "2"), "TW602"), (("--vary", "fileorder"), "TW302")],
+    ids=["shares", "order"],
+)
+def test_files_that_tensorflow_lists(tmp_path: Path, how: tuple[str, str], code: str) -> None:
+    program = sharing_files(tmp_path, "tf.io.gfile.listdir('data')")
+    text = "import tensorflow as tf\n" + program.read_text()
+    program.write_text(text if code == "TW602" else text.replace("[me::count]", "").replace(CLUSTER, ""))
+    answer = twinrun("check", *how, "--output-format", "json", program, cwd=tmp_path)
+    document = answer.document
+    assert document["verdict"] == "diverges", document
+    (found,) = document["findings"]
+    assert (found["code"], found["confirmed"]) == (code, True), found
+    assert "gfile.listdir" in program.read_text().splitlines()[found["line"] - 1]
+
+
 def test_sorted_files_are_shared_alike_everywhere(tmp_path: Path) -> None:
     program = sharing_files(tmp_path, "sorted(os.listdir('data'))")
     document = check(program, "--workers", "2", cwd=tmp_path).document
@@ -150,6 +169,16 @@ def test_so_many_elements_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) ->
     known, unknown = one.report(), more.report()
     assert known is not None and len(known.elements) == 8 * 4
     assert unknown == Share(unknown="a worker reads more than 4 elements")
+
+
+def test_a_program_that_does_not_run_with_one_worker_is_named_in_the_note(tmp_path: Path) -> None:
+    text = "assert count == 2, 'this program is for two workers'\ntrain_on(rows[me::count])\n"
+    document = check(write(tmp_path, ROWS + text), "--workers", "2").document
+    assert (document["verdict"], document["findings"]) == ("repeats", [])
+    (note,) = (note for note in document["notes"] if "not judged" in note)
+    assert note.endswith(
+        "with one worker, worker 0 ended with exit code 1: AssertionError: this program is for two workers"
+    ), note
 
 
 def test_shares_that_cannot_be_judged_are_said_to_be(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import psutil
 import pytest
 from strategy_programs import DATA, FIT, LOOP, MODEL, WORKERS, line_of, program
 
-from support import FIRST, Answer, check, nobody_left, outputs, start, twinrun, write
+from support import FIRST, Answer, check, environment, nobody_left, outputs, start, twinrun, write
 from twinrun.recording.folder import open_recording
 
 
@@ -62,6 +64,7 @@ def test_replicas_that_drift_apart(tmp_path: Path) -> None:
     assert (document["verdict"], document["reason_kind"]) == ("diverges", "replica-drift"), document
     first = document["first_difference"]
     assert (first["step"], first["tensor"].rpartition("/")[2], first["process"]) == (2, "bias", "worker 1")
+    assert first["worker"] == 1
     assert [(each["code"], each["confirmed"]) for each in document["findings"]] == [("TW604", True)]
 
 
@@ -90,6 +93,7 @@ def test_replicas_of_one_process(tmp_path: Path, count: int, ops: str) -> None:
     path = program(tmp_path, DATA, mirrored(count, ops), MODEL, FIT)
     document = check(path, "--replicas", str(count)).document
     assert (document["verdict"], document["steps_compared"]) == ("repeats", 4), document
+    assert document["environment"]["key"]["strategy"] == f"MirroredStrategy, 1 worker, {count} devices"
     every_replica_is_seen(Path(document["recordings"][0]), count)
 
 
@@ -133,6 +137,69 @@ def test_mirrored_replicas_repeat(tmp_path: Path, keras: str, train: str, ops: s
         document = check(path, "--replicas", str(count)).document
         assert (document["verdict"], document["steps_compared"]) == ("repeats", 4), document
         every_replica_is_seen(Path(document["recordings"][0]), count)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pinned", "verdict"), [((), "diverges"), (("--pin",), "repeats")])
+def test_workers_without_a_seed_repeat_when_pinned(
+    tmp_path: Path, pinned: tuple[str, ...], verdict: str
+) -> None:
+    """Neither initial weights nor the noise of worker 1 are seeded by the program."""
+    noise = "x += np.random.standard_normal(x.shape).astype('f') * me\n"
+    unseeded = MODEL.replace("keras.utils.set_random_seed(1)\n", "")
+    for place in (tmp_path / "noise", tmp_path / "weights"):
+        place.mkdir()
+        parts = (noise, MODEL) if place.name == "noise" else (unseeded,)
+        path = program(place, DATA, WORKERS, *parts, LOOP)
+        document = check(path, "--workers", "2", "--steps", "4", *pinned).document
+        assert document["verdict"] == verdict, document
+
+
+# What plain python would have made of the same cluster.
+PLAINLY = """
+import json, os, socket, subprocess, sys
+held = [socket.socket() for _ in range(2)]
+for one in held:
+    one.bind(("localhost", 0))
+addresses = [f"localhost:{one.getsockname()[1]}" for one in held]
+for one in held:
+    one.close()
+def start(number):
+    cluster = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": number}}
+    return subprocess.Popen(
+        [sys.executable, sys.argv[1]], env={**os.environ, "TF_CONFIG": json.dumps(cluster)}, stdout=subprocess.PIPE, text=True
+    )
+workers = [start(number) for number in range(2)]
+print(json.dumps([worker.communicate(timeout=120)[0] for worker in workers]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("train", "keras"), [(LOOP, "keras"), (FIT, "tf_keras")], ids=["loop", "fit"])
+def test_watching_workers_changes_nothing(tmp_path: Path, train: str, keras: str) -> None:
+    """Every loss and every weight, with all digits."""
+    end = "\nfor weight in model.get_weights():\n    print(weight.ravel().tolist(), flush=True)\n"
+    train = train.replace("model.fit(", "losses = model.fit(") + (
+        "\nprint(losses.history)\n" if train == FIT else ""
+    )
+    path = program(tmp_path, DATA, WORKERS, MODEL, train.replace("verbose=2", "verbose=0"), end, keras=keras)
+    launcher = write(tmp_path, PLAINLY, "plainly.py")
+    done = subprocess.run(
+        [sys.executable, launcher, path],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=True,
+    )
+    document = check(path, "--workers", "2").document
+    assert document["verdict"] == "repeats", document
+    watched = [
+        (Path(document["recordings"][0]) / f"worker-{number}" / "stdout.txt").read_text()
+        for number in range(2)
+    ]
+    assert all(len(text.splitlines()) >= 5 for text in watched), watched
+    assert json.loads(done.stdout) == watched
 
 
 @pytest.mark.slow
@@ -272,6 +339,29 @@ def test_shares_that_do_not_cover_the_data(
     (found,) = document["findings"]
     assert (found["code"], found["confirmed"], found["line"]) == ("TW602", True, line_of(path, line)), found
     assert message in found["message"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("policy", "found"), [("OFF", True), ("AUTO", False)])
+def test_a_policy_by_which_every_worker_reads_all_of_the_data(
+    tmp_path: Path, policy: str, found: bool
+) -> None:
+    own = f"""
+options = tf.data.Options()
+options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.{policy}
+whole = tf.data.Dataset.from_tensor_slices((x, y)).batch(8).with_options(options)
+"""
+    loop = LOOP.replace(
+        "strategy.distribute_datasets_from_function(data)", "strategy.experimental_distribute_dataset(whole)"
+    )
+    path = program(tmp_path, DATA, WORKERS, MODEL, own, loop)
+    document = check(path, "--workers", "2").document
+    assert document["verdict"] == "repeats", document
+    assert [each["code"] for each in document["findings"]] == ["TW602"] * found, document
+    for each in document["findings"]:
+        assert (each["confirmed"], each["line"]) == (True, line_of(path, "experimental_distribute_dataset("))
+        assert "of 32 elements 32 are read more than once" in each["message"]
+        assert any("auto_shard_policy OFF" in line for line in each["evidence"]), each
 
 
 @pytest.mark.parametrize("how", [pytest.param("", marks=pytest.mark.slow), "--sequential"])

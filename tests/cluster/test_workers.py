@@ -20,7 +20,7 @@ from twinrun.launch.family import Comparison
 from twinrun.protocol.child import ChildProcess
 from twinrun.protocol.facts import WorkerEnd
 from twinrun.result import CheckResult
-from twinrun.twin.cluster import blamed, reserve
+from twinrun.twin.cluster import Cluster, blamed, reserve
 
 pytestmark = pytest.mark.usefixtures("tinynet")
 
@@ -52,6 +52,12 @@ def meet():
     return [with_chief]
 peers = meet()
 print("worker", me, "of", len(addresses))
+"""
+# What a strategy of TensorFlow's makes Twinrun say: the workers train one model together.
+STRATEGY = """
+from twinrun.protocol.facts import Replicated
+from twinrun.twin.recorder import active
+active().replicated = lambda: Replicated("one,other", ["model 0"])
 """
 
 
@@ -85,7 +91,8 @@ def test_the_worker_that_differs_first_is_named(tmp_path: Path, how: str) -> Non
     document = workers(tmp_path, f"train(5, batch={different})", *how.split()).document
     first = document["first_difference"]
     assert document["verdict"] == "diverges"
-    assert (first["process"], first["step"], first["phase"]) == ("worker 1", 3, "batch")
+    assert (first["process"], first["worker"]) == ("worker 1", 1)
+    assert (first["step"], first["phase"]) == (3, "batch")
 
 
 def test_what_makes_a_worker_differ_is_found(tmp_path: Path) -> None:
@@ -98,6 +105,16 @@ def test_what_makes_a_worker_differ_is_found(tmp_path: Path) -> None:
     (found,) = document["findings"]
     assert (found["confirmed"], found["line"]) == (True, line_of(program, "os.getpid()")), document
     assert "--workers 2" in document["experiments"][0]["command"]
+
+
+@pytest.mark.parametrize(("pinned", "verdict"), [("", "diverges"), ("--pin", "repeats")])
+def test_every_worker_is_pinned(tmp_path: Path, pinned: str, verdict: str) -> None:
+    """Nothing here is seeded but what PLAIN seeds: not NumPy, by which worker 1 changes its data."""
+    noise = "train(2, batch=lambda step, x: x + me * np.random.standard_normal(x.shape))"
+    document = workers(tmp_path, noise, "--steps", "9", *pinned.split()).document
+    assert document["verdict"] == verdict, document
+    first = document["first_difference"]
+    assert first is None or (first["worker"], first["phase"]) == (1, "batch")
 
 
 def test_workers_take_no_more_steps_than_asked_for(tmp_path: Path) -> None:
@@ -134,12 +151,15 @@ def test_a_worker_that_fails_is_named_with_its_last_lines(tmp_path: Path) -> Non
 
 def test_a_worker_that_waits_for_one_that_has_ended_is_not_waited_for(tmp_path: Path) -> None:
     waits = "train(2 - me)\nif me == 0: time.sleep(3600)"
-    answer = workers(tmp_path, waits, "--worker-timeout", "3s")
+    answer = workers(tmp_path, "import time\n" + STRATEGY + waits, "--worker-timeout", "3s")
     document = answer.document
     assert (answer.code, document["reason_kind"]) == (2, "timeout")
     assert (
         "worker 0 stood still for 3 s after step 1, and worker 1 had ended after step 1" in document["reason"]
     )
+    (found,) = document["findings"]
+    assert (found["code"], found["confirmed"]) == ("TW602", False), found
+    assert found["message"] == "worker 1 ended, and worker 0 had more to train: their shares may be uneven"
 
 
 def test_workers_that_all_wait_are_not_waited_for(tmp_path: Path) -> None:
@@ -180,6 +200,56 @@ def test_of_two_that_fail_the_one_that_lost_its_peer_is_not_to_blame() -> None:
     assert blamed([(lost, 1), (failed, 1)]) == WorkerEnd(1, 1)
     assert blamed([(lost, 1), (failed, 1), (killed, -9)]) == WorkerEnd(2, -9)
     assert blamed([(lost, 1)]) == WorkerEnd(0, 1)
+
+
+def test_who_ends_after_those_that_lost_it_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("twinrun.twin.cluster._GRACE", 0.2)
+
+    def worker(number: int, *codes: int | None, lost_peer: bool = False) -> Any:
+        """Asked again and again, it gives these codes, and from then on the last."""
+        left = list(codes)
+        poll = lambda: left.pop(0) if len(left) > 1 else left[0]  # noqa: E731
+        return SimpleNamespace(number=number, poll=poll, lost_peer=lost_peer)
+
+    late = worker(1, None, None, None, 3)
+    assert Cluster([worker(0, 1, lost_peer=True), late], 1.0).wait() == WorkerEnd(1, 3)
+    # Who is ended because another has failed is not to blame, however it ends.
+    assert Cluster([worker(0, 1), worker(1, None, None, None, -6)], 1.0).wait() == WorkerEnd(0, 1)
+    assert Cluster([worker(0, 1, lost_peer=True), worker(1, None)], 1.0).wait() == WorkerEnd(0, 1)
+
+
+OWN = """
+own = tinynet.Line(2)
+for epoch in range(2):
+    train(2, batch=lambda step, x: x + 2 * epoch)
+    for _ in range(3 * (1 - me)):
+        own.train_step(np.ones((1, 2), "f"), np.ones(1, "f"))
+"""
+
+
+def test_a_chief_that_trains_something_of_its_own(tmp_path: Path) -> None:
+    """It takes more steps than the others, with whom it has one model in common."""
+    document = workers(tmp_path, STRATEGY + OWN, "--steps", "99").document
+    assert (document["verdict"], document["findings"]) == ("repeats", []), document
+    chief, other = (child["steps"] for child in document["children"])
+    assert chief > other
+
+
+def test_a_worker_that_trains_in_one_twin_alone(tmp_path: Path) -> None:
+    """--steps ends the others before it is known what it would have done."""
+    first = """
+def first():
+    try:
+        os.symlink("taken", os.path.join(os.environ["TWINRUN_HOME"], "taken"))
+    except FileExistsError:
+        return False
+    return True
+if me == 0 or first():
+    train(9)
+"""
+    document = workers(tmp_path, first, "--steps", "3").document
+    assert (document["verdict"], document["reason_kind"]) == ("diverges", "uneven"), document
+    assert document["first_difference"]["worker"] == 1, document
 
 
 def test_an_interrupted_check_leaves_no_worker(tmp_path: Path) -> None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nodes import gathered, made
 
 from support import PLAIN, write
+from twinrun.engines.check import _Runs
 from twinrun.engines.gathered import NodeRun, judge_runs
 from twinrun.engines.node import MadeRun
-from twinrun.launch.options import CheckOptions
+from twinrun.engines.ray_cluster import Done
+from twinrun.errors import ClusterError
+from twinrun.launch.check import check_folder
+from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.program import Program
 from twinrun.render.text import as_text
 from twinrun.result import CheckResult, Reason
@@ -32,6 +38,46 @@ def recorded(tinynet: None, tmp_path_factory: pytest.TempPathFactory) -> dict[st
         patch.setattr(tempfile, "tempdir", str(tmp))
         patch.chdir(work)
         return {number: made(Program("train.py", (number,))) for number in ("1", "2", "0")}
+
+
+class Cluster:
+    """Nodes of which some make a run, and then one cannot."""
+
+    nodes, unfinished = 2, 1
+
+    def __init__(self, *runs: MadeRun) -> None:
+        self._runs = runs
+
+    def send(self, parcel: bytes) -> None: ...
+
+    def submit(self, *_: object) -> None: ...
+
+    def done(self, *_: object) -> Iterator[Done]:
+        for number, run in enumerate(self._runs):
+            yield Done(number, f"id {number}", run)
+        raise ClusterError("a node of the cluster has no Twinrun", hint="pip install it there")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "verdict"), [(("1", "1"), "undecided"), (("1", "2"), "diverges"), ((), None)]
+)
+def test_a_node_that_cannot_make_a_run_leaves_what_others_made(
+    recorded: dict[str, MadeRun], tmp_path: Path, numbers: tuple[str, ...], verdict: str | None
+) -> None:
+    program = Program(str(write(tmp_path, "")))
+    cluster: Any = Cluster(*(recorded[number] for number in numbers))
+    with check_folder(CheckOptions(program, runs=4, folder=tmp_path / "kept")) as place:
+        runs = _Runs(CheckOptions(program, runs=4), place, cluster, Screen())
+        if verdict is None:  # as the first run, so all
+            with pytest.raises(ClusterError, match="has no Twinrun"):
+                runs.check()
+            return
+        result = runs.check()
+    assert (result.verdict, result.runs) == (verdict, 2)
+    if verdict == "undecided":
+        assert result.reason == (
+            "a node of the cluster has no Twinrun (pip install it there); 2 of 4 runs had ended"
+        )
 
 
 def judge(*runs: NodeRun, unfinished: Reason | None = None) -> CheckResult:

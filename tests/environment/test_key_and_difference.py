@@ -96,6 +96,11 @@ def test_the_name_is_short_and_readable() -> None:
         ({"variables__TF_XLA_FLAGS": "--tf_xla_auto_jit=2"}, "TW504", "TF_XLA_FLAGS"),
         ({"framework__strategy": {"name": "MirroredStrategy", "workers": 2}}, "TW601", "2 workers"),
         (
+            {"framework__strategy": {"name": "MirroredStrategy", "workers": 1, "devices": 4}},
+            "TW601",
+            "4 devices",
+        ),
+        (
             {"framework__devices": {"kind": "gpu", "models": ["NVIDIA H200"], "count": 1}},
             "TW503",
             "NVIDIA H200",

@@ -13,7 +13,7 @@ from twinrun.engines.gathered import NodeRun, by_environment, judge_runs
 from twinrun.engines.node import Order
 from twinrun.engines.parcel import pack_program, unpack_recording
 from twinrun.engines.ray_cluster import Done, Lost, RayCluster, RayRequest, connected
-from twinrun.errors import UsageError
+from twinrun.errors import ClusterError, UsageError
 from twinrun.interrupt import Interrupted
 from twinrun.launch.check import check_folder, save
 from twinrun.launch.folders import Place
@@ -100,8 +100,11 @@ class _Runs:
             for number, node_id in self._single():
                 self.cluster.submit(number, order, node_id)
             self._take(deadline)
-        except Lost as problem:
-            return Reason("crashed", f"{problem.message}; {self._progress}")
+        except ClusterError as problem:
+            if not self.runs and not isinstance(problem, Lost):  # as the first run, so all
+                raise
+            hint = f" ({problem.hint})" if problem.hint else ""
+            return Reason("crashed", f"{problem.message}{hint}; {self._progress}")
         if self.cluster.unfinished:
             return Reason("timeout", f"not all runs ended within {options.timeout:g} s: {self._progress}")
         return None

@@ -105,7 +105,9 @@ def _strategy(strategy: Any) -> str | None:
     workers = strategy.get("workers", 1)
     if strategy.get("name") in (None, "none") and workers == 1:
         return None
-    return f"{strategy.get('name')}, {counted(workers, 'worker')}"
+    devices = strategy.get("devices", 1)  # that the processor is split into
+    split = f", {counted(devices, 'device')}" if devices != 1 else ""
+    return f"{strategy.get('name')}, {counted(workers, 'worker')}{split}"
 
 
 def _settings(variables: dict[str, Any], on_gpu: bool) -> dict[str, str]:

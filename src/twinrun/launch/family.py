@@ -87,7 +87,7 @@ class Comparison(Generic[Recording]):
                 found = self._alone(name, shown, self.names[0 if other is None else 1])
             else:
                 found = self._judged(name, one, other)
-            self._results[name] = found
+            self._results[name] = _placed(found, name, shown.about.worker)
         workers = {
             titles[id(child)] for run in self.children for child in run if child.about.worker is not None
         }
@@ -106,9 +106,7 @@ class Comparison(Generic[Recording]):
         result = self.compare(one.recording, other.recording)
         first = result.first_difference
         if (first is not None and not first.uneven) or (one.whole and other.whole):
-            firsts = [d and replace(d, process=name) for d in (first, result.first_bit_difference)]
-            reason = f"{name}: {result.reason}" if result.reason else None
-            return result.replace(reason=reason, first_difference=firsts[0], first_bit_difference=firsts[1])
+            return result.replace(reason=f"{name}: {result.reason}" if result.reason else None)
         if self.stopped and not _failed(one, other):
             return result.replace(verdict=REPEATS, reason=None, reason_kind=None, first_difference=None)
         return self._unknown(name, one, other, result.steps_compared)
@@ -122,14 +120,23 @@ class Comparison(Generic[Recording]):
 
     def _alone(self, name: str, child: Child[Recording], run: str) -> CheckResult:
         """Trained in one of the runs."""
-        if self.stopped:
+        if self.stopped and child.about.worker is None:
             return CheckResult("", REPEATS)
         message = f"{name} trained in {self.title.format(run)} only"
         if child.status in ("cut off", "lost"):
             return _undecided(Reason("abrupt-exit", f"{message}, where it was cut off"))
         assert child.content is not None
-        first = Difference(min(1, child.content.steps), "weights", STEP_COUNT, only_in=run, process=name)
+        first = Difference(min(1, child.content.steps), "weights", STEP_COUNT, only_in=run)
         return CheckResult.of("", DIVERGES, Reason("uneven", message), first_difference=first)
+
+
+def _placed(result: CheckResult, name: str, worker: int | None) -> CheckResult:
+    """The result with the child that its first difference was seen in."""
+    first, bits = (
+        found and replace(found, process=name, worker=worker or 0)
+        for found in (result.first_difference, result.first_bit_difference)
+    )
+    return result.replace(first_difference=first, first_bit_difference=bits)
 
 
 _GRAVEST = (DIVERGES, UNDECIDED, REPEATS)

@@ -4,7 +4,8 @@ several are compared here, by their recordings."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +26,13 @@ Digest = tuple[str, bytes]  # with its kind
 
 @dataclass(frozen=True)
 class Drifted:
-    """`one` and `other` are replicas, in words."""
+    """`one` and `other` are replicas, in words; `worker` is the number of the process that the other is in, if it has one."""
 
     step: int
     variable: str
     one: str
     other: str
+    worker: int | None = None
 
     def __str__(self) -> str:
         return f"{self.variable} of {self.other} is not that of {self.one} from step {self.step} on"
@@ -43,14 +45,18 @@ def judge_replicas(result: CheckResult, twins: Sequence[tuple[Path, Facts]]) -> 
     found = next((drift for folder, facts in twins if (drift := _drift_in(folder, facts))), None)
     if found is None:
         return result
-    result = result.replace(findings=(*result.findings, _finding(found)))
+    drifted = _finding(found)
+    if drifted not in result.findings:  # a comparison of the same recordings may have found it
+        result = result.replace(findings=(*result.findings, drifted))
     if result.verdict == DIVERGES:
         return result
     return result.replace(
         verdict=DIVERGES,
         reason=f"the twins agree, but replicas that must be equal are not: {found}",
         reason_kind="replica-drift",
-        first_difference=Difference(found.step, "weights", found.variable, process=found.other),
+        first_difference=Difference(
+            found.step, "weights", found.variable, worker=found.worker or 0, process=found.other
+        ),
     )
 
 
@@ -62,12 +68,12 @@ def _finding(drift: Drifted) -> Finding:
 def _drift_in(twin: Path, facts: Facts) -> Drifted | None:
     """The first of a twin."""
     workers = [(about, folder, known.replicated) for about, folder, known in known_of(twin)]
-    known = [(f" of {_name(about)}", own) for about, _, own in workers]
+    known = [(f" of {_name(about)}", about.worker, own) for about, _, own in workers]
     if not any(about.worker is not None for about, _, _ in workers):  # a cluster is known by its workers
-        known.append(("", facts.replicated))
+        known.append(("", None, facts.replicated))
     found = [
-        Drifted(drift.step, drift.variable, f"replica 0{where}", f"replica {drift.replica}{where}")
-        for where, own in known
+        Drifted(drift.step, drift.variable, f"replica 0{where}", f"replica {drift.replica}{where}", worker)
+        for where, worker, own in known
         if own is not None and (drift := own.drift) is not None
     ]
     clusters: dict[str, list[tuple[ChildProcess, Path, Replicated]]] = {}
@@ -78,7 +84,7 @@ def _drift_in(twin: Path, facts: Facts) -> Drifted | None:
         for about, theirs, _ in others:
             apart = _first_drift((folder, theirs), own.variables)
             if apart is not None:
-                found.append(Drifted(*apart, _name(first), _name(about)))
+                found.append(Drifted(*apart, _name(first), _name(about), about.worker))
     return min(found, key=lambda each: each.step, default=None)
 
 
@@ -96,30 +102,89 @@ def _is_recorded(folder: Path) -> bool:
 
 
 def _first_drift(folders: tuple[Path, Path], variables: Sequence[str]) -> tuple[int, str] | None:
-    """The first step, and the first of these variables, at which the weights of two processes differ."""
+    """The first step of the second process after which its weights are not those of the first, and the first of these
+    variables that is not.
+
+    The steps of two processes have no common numbers: one of them may train something of its own in between, as a chief
+    does. But these variables only change together, so the states that they go through are compared, one after the other.
+    A state that one process alone has reported is passed over, if both go on from the next."""
     with contextlib.ExitStack() as opened:
-        readers = [opened.enter_context(contextlib.closing(open_recording(each)[1])) for each in folders]
-        other = dict(_weights(readers[1], variables))
-        for step, weights in _weights(readers[0], variables):
-            theirs = other.get(step, {})
-            for name in variables:
-                if name in weights and name in theirs and _differ(weights[name], theirs[name]):
-                    return step, name
+        one, other = (
+            _States(opened.enter_context(contextlib.closing(open_recording(each)[1])), variables)
+            for each in folders
+        )
+        together = (_START, _START)
+        while (apart := _next_apart(one, other, together)) is not None:
+            again = _next_together(one, other, apart)
+            name = _differing(*apart, variables)
+            if again is None and name is not None:
+                return apart[1].step, name
+            together = again or apart
     return None
 
 
-def _differ(one: Digest, other: Digest) -> bool:
-    """Digests of different kinds say nothing."""
-    return one[0] == other[0] and one[1] != other[1]
+def _next_apart(one: _States, other: _States, after: tuple[_State, _State]) -> tuple[_State, _State] | None:
+    """The first pair that differs."""
+    with contextlib.closing(one.after(after[0])) as ours, contextlib.closing(other.after(after[1])) as theirs:
+        pairs = zip(ours, theirs, strict=False)
+        return next((pair for pair in pairs if _differing(*pair, one.variables)), None)
 
 
-def _weights(reader: Reader, variables: Sequence[str]) -> Iterator[tuple[int, dict[str, Digest]]]:
-    """The digests of these variables after each step. One that is not reported is as it was."""
-    known: dict[str, Digest] = {}
-    for frame in reader.frames():
-        if frame.span and frame.digests:
-            for name in variables:
-                entry = frame.layout.places.get(("weights", name))
-                if entry is not None:
-                    known[name] = frame.layout.kind(entry), frame.digest(entry)
-            yield frame.step, dict(known)
+def _next_together(
+    one: _States, other: _States, apart: tuple[_State, _State]
+) -> tuple[_State, _State] | None:
+    """Where one of these states is found later in the other process too."""
+    a, b = apart
+    with contextlib.closing(one.after(a)) as ours, contextlib.closing(other.after(b)) as theirs:
+        for later_a, later_b in itertools.zip_longest(ours, theirs):
+            if later_a is not None and _differing(later_a, b, one.variables) is None:
+                return later_a, b
+            if later_b is not None and _differing(a, later_b, one.variables) is None:
+                return a, later_b
+    return None
+
+
+@dataclass(frozen=True)
+class _State:
+    """The weights after a step, by name, and the number of its frame."""
+
+    frame: int
+    step: int
+    weights: dict[str, Digest]
+
+
+_START = _State(-1, 0, {})
+
+
+@dataclass(frozen=True)
+class _States:
+    """What these variables of a recording were, one after the other: a step that leaves them as they were adds none."""
+
+    reader: Reader
+    variables: Sequence[str]
+
+    def after(self, state: _State) -> Generator[_State, None, None]:
+        """A variable that is not reported is as it was."""
+        known, start = state.weights, state.frame + 1
+        for number, frame in enumerate(self.reader.frames(start), start):
+            if not (frame.span and frame.digests):
+                continue
+            places = frame.layout.places
+            entries = ((name, places.get(("weights", name))) for name in self.variables)
+            found = {
+                name: (frame.layout.kind(entry), frame.digest(entry))
+                for name, entry in entries
+                if entry is not None
+            }
+            if any(known.get(name) != digest for name, digest in found.items()):
+                known = {**known, **found}
+                yield _State(number, frame.step, known)
+
+
+def _differing(one: _State, other: _State, variables: Sequence[str]) -> str | None:
+    """The first variable that differs. Digests of different kinds say nothing."""
+    for name in variables:
+        a, b = one.weights.get(name), other.weights.get(name)
+        if a is not None and b is not None and a[0] == b[0] and a[1] != b[1]:
+            return name
+    return None

@@ -63,8 +63,9 @@ def judge_shares(last: Round, result: CheckResult) -> CheckResult:
     if len(last.facts) < (1 if last.options.sequential else len(last.names)):
         return result
     twin = last.recording(last.names[0])
-    if (uneven := _uneven(twin, last.facts[0])) is not None:
-        return result.replace(findings=(*result.findings, uneven))
+    for name, facts in zip(last.names, last.facts, strict=False):
+        if (uneven := _uneven(last.recording(name), facts)) is not None:
+            return result.replace(findings=(*result.findings, uneven))
     if result.verdict != REPEATS or last.options.steps:  # not of all that they read
         return result
     found = _not_covered(last, twin)
@@ -85,7 +86,9 @@ def _not_covered(last: Round, twin: Path) -> Finding | str | None:
     alone = last.again(
         "one-worker", workers=1, runs=1, experiment=True, sequential=False, timeout=last.patience
     )
-    alone.run()
+    result = alone.run()
+    if result.reason_kind not in (None, "no-step"):  # one worker is no step of its own
+        return f"with one worker, {_why(result, alone.facts)}"
     whole = _shares(alone.recording(alone.names[0]))
     if isinstance(whole, str) or not whole:
         return f"with one worker, {whole or _NOT_SEEN}"
@@ -101,13 +104,30 @@ def _not_covered(last: Round, twin: Path) -> Finding | str | None:
     )
 
 
+def _why(result: CheckResult, twins: Sequence[Facts]) -> str:
+    """Why one worker did not come to its end, with the exception, if there was one."""
+    failure = next((facts.failure for facts in twins if facts.failure is not None), None)
+    if failure is None:
+        return str(result.reason)
+    text = next(iter(failure.text.splitlines()), "")
+    return f"{result.reason}: {failure.kinds[0]}" + (f": {text}" if text else "")
+
+
 def _uneven(twin: Path, facts: Facts) -> Finding | None:
-    """A worker that comes to its end before others that train with it. Those wait for it, and fail or are ended."""
+    """A worker that comes to its end before others that train with it. Those wait for it, and fail or are ended: where all
+    came to their end, one took more steps than another because it also trained something of its own."""
     found = ends_of(twin)
     ends = {about.worker: end for about, _, end in found if end is not None and about.worker is not None}
     early = [
         number for number, end in ends.items() if end.status == "ended" and _trains_with_others(end.facts)
     ]
+    failed = facts.worker_end
+    if failed is None or not early:
+        return None
+    end = ends.get(failed.number)
+    waited = _waited(failed, end)
+    if not waited and end is not None:  # it failed by itself
+        return None
     steps = {
         child.about.worker: child.content.steps
         for child in children_of(twin)
@@ -118,9 +138,8 @@ def _uneven(twin: Path, facts: Facts) -> Finding | None:
     if short:
         most = max(steps, key=lambda number: steps[number])
         counts = f"worker {short[0]} takes {steps[short[0]]} steps, worker {most} {steps[most]}"
-        return _finding(facts, f"the workers' shares are uneven: {counts}", taken, confirmed=True)
-    failed = facts.worker_end
-    if failed is None or not early or not _waited(failed, ends.get(failed.number)):
+        return _finding(facts, f"the workers' shares are uneven: {counts}", taken, confirmed=waited)
+    if not waited:
         return None
     message = (
         f"worker {early[0]} ended, and worker {failed.number} had more to train: their shares may be uneven"

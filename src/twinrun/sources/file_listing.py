@@ -47,10 +47,10 @@ def _is_reversed(session: Session) -> bool:
     return session.varied.get("fileorder") == "reversed"
 
 
-def _ordered(
+def ordered(
     session: Session, who: Caller | None, path: Any, items: list[Any], call: str, name: Callable[[Any], Any]
 ) -> list[Any]:
-    """What the program gets of a listing, recorded."""
+    """What the program gets of a listing, recorded. `path`: the folder, where the listing has all that is there."""
     if _is_reversed(session):
         items = sorted(items, key=name, reverse=True)
     if session.log.frozen(NAME, "list", who) is not None:
@@ -72,7 +72,7 @@ def _listdir(session: Session, original: Any, path: Any = ".") -> list[Any]:
     who, items = caller(), original(path)
     if who is not None and who.near == _PACKAGE_SEARCH:
         return items  # type: ignore[no-any-return]
-    return _ordered(session, who, path, items, "os.listdir", lambda name: name)
+    return ordered(session, who, path, items, "os.listdir", lambda name: name)
 
 
 class _Scan:
@@ -104,7 +104,7 @@ def _scandir(session: Session, original: Any, path: Any = ".") -> Any:
         return original(path)
     with original(path) as entries:
         found = list(entries)
-    return _Scan(_ordered(session, who if call else None, path, found, call, lambda entry: entry.name))
+    return _Scan(ordered(session, who if call else None, path, found, call, lambda entry: entry.name))
 
 
 class FileListing(Source):

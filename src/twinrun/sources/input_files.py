@@ -81,7 +81,10 @@ class InputsRead:
     def record_listing(self, path: Any, names: Iterable[str]) -> None:
         """The program's own line lists this folder."""
         with contextlib.suppress(Exception):
-            if isinstance(path, (str, os.PathLike)) and not _is_no_input(name := os.fspath(path)):
+            if not isinstance(path, (str, os.PathLike)):
+                return
+            name = os.fspath(path)
+            if "://" not in name and not _is_no_input(name):
                 self._listed.setdefault(str(Path(name).absolute()), {*names, *_NOT_LISTED})
 
     def _record(self, path: str, who: Caller) -> None:

@@ -157,15 +157,20 @@ class Cluster:
         """Until all have ended, or have taken the steps asked for. The worker whose end was no good one, if any."""
         while True:
             codes = [worker.poll() for worker in self._workers]
-            failed = [(worker, code) for worker, code in zip(self._workers, codes, strict=True) if code]
-            if failed:
+            if any(codes):
+                failed = self._failed()
                 self._give_others_time()
-                return blamed(failed)
+                # Who lost a peer may notice it before that one has come to its end. Else others fail because of these.
+                return blamed(self._failed() if all(worker.lost_peer for worker, _ in failed) else failed)
             if None not in codes or self.stopped:
                 return None
             if len(codes) > 1 and (waiting := self._standing_still(codes)) is not None:
                 return WorkerEnd(waiting.number, None, codes.index(0) if 0 in codes else None)
             time.sleep(_TICK)
+
+    def _failed(self) -> list[tuple[Worker, int]]:
+        codes = ((worker, worker.poll()) for worker in self._workers)
+        return [(worker, code) for worker, code in codes if code]
 
     def _standing_still(self, codes: list[int | None]) -> Worker | None:
         """One that may wait for ever, for another that has ended or for one that waits too: all that are left do

@@ -119,7 +119,8 @@ def replace(point: Point, session: Session) -> tuple[Any, Any]:
         after.__wrapped__ = before
         if isinstance(before, FunctionType):
             # Libraries look at arguments in ways that do not see through __wrapped__: Keras, to configure a layer.
-            after.__signature__ = inspect.signature(before)
+            with contextlib.suppress(ValueError):  # another owner's replacement of what was built without one
+                after.__signature__ = inspect.signature(before)
     if owner is os:
         for ability in _ABILITIES:
             able: set[Any] = getattr(os, ability, set())

@@ -111,9 +111,18 @@ def _strategy() -> dict[str, object]:
     gauge = _distribute_lib.distribution_strategy_gauge
     made = gauge.get_cell("V2").value() or gauge.get_cell("V1").value()
     described: dict[str, object] = {"name": made or "none", "workers": _workers()}
+    if made and (devices := _logical_cpus()) > 1:
+        described["devices"] = devices
     if tf.distribute.has_strategy():
         described["replicas"] = int(tf.distribute.get_strategy().num_replicas_in_sync)
     return described
+
+
+def _logical_cpus() -> int:
+    """Into how many devices the processor is split."""
+    if not getattr(context.context(), "_initialized", True):
+        return 1
+    return len(tf.config.list_logical_devices("CPU"))
 
 
 def _workers() -> int:

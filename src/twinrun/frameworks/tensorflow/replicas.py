@@ -184,12 +184,12 @@ def _name(variable: Any) -> str:
 
 
 def _place(strategy: Any) -> tuple[str, int | None]:
-    """The addresses of its workers, and which of them this process is; neither where it is all of them."""
+    """The addresses of its workers, and which of them this process is; neither where it is all of them, or none."""
     resolver = getattr(strategy, "cluster_resolver", None)
     if resolver is None:
         return "", None
     cluster = resolver.cluster_spec()
     addresses = [address for job in ("chief", "worker") for address in cluster.as_dict().get(job, ())]
-    if len(addresses) < 2:
+    if len(addresses) < 2 or resolver.task_type not in ("chief", "worker"):
         return "", None
     return ",".join(addresses), addresses.index(cluster.task_address(resolver.task_type, resolver.task_id))

@@ -11,6 +11,7 @@ from twinrun.frameworks.tensorflow.sources.shards import Shards
 from twinrun.frameworks.tensorflow.sources.shuffle import Shuffle
 from twinrun.frameworks.tensorflow.sources.strategies import Strategies
 from twinrun.frameworks.tensorflow.sources.tf_files import TfFiles
+from twinrun.frameworks.tensorflow.sources.tf_listings import TfListings
 from twinrun.frameworks.tensorflow.sources.tf_random import TfRandom
 from twinrun.frameworks.tensorflow.sources.timestamp import Timestamp
 
@@ -23,6 +24,7 @@ SOURCES = (
     Compiler(),
     ParallelMap(),
     TfFiles(),
+    TfListings(),
     Timestamp(),
     SessionOrder(),
     Strategies(),

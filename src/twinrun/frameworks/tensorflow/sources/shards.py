@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from twinrun.protocol import Source
 from twinrun.twin.callers import caller
 
 NAME = "shards"
+_READER = re.compile(r"(TFRecord|TextLine|FixedLengthRecord|ArrayRecord|RecordIO|SSTable)Dataset")
 
 
 class Shared(msgspec.Struct, frozen=True):
@@ -34,10 +36,37 @@ def _auto_shard(session: Any, original: Any) -> Any:
         with contextlib.suppress(AttributeError):  # a dataset of another kind has a policy of its own
             policy = dataset.options().experimental_distribute.auto_shard_policy.name
             detail = Shared(_number(num_shards), policy)
-            session.log.record(NAME, "auto-shard", caller(), f"auto_shard_policy {policy}", detail=detail)
+            chosen = _chosen(dataset) if policy == "AUTO" else ""
+            call = f"auto_shard_policy {policy}" + (f", which is {chosen} here" if chosen else "")
+            session.log.record(NAME, "auto-shard", caller(), call, detail=detail)
         return original(dataset, num_shards, index, *args, **kwargs)
 
     return auto_shard_dataset
+
+
+def _chosen(dataset: Any) -> str:
+    """The policy that AUTO comes to: FILE where files are read by an op that TensorFlow knows, also in a function whose
+    datasets are strung together, else DATA. Empty where that is not known."""
+    waiting, known = [dataset], True
+    try:
+        while waiting:
+            one = waiting.pop()
+            name = type(one).__name__
+            strung = "Interleave" in name or "FlatMap" in name
+            functions = [each.function.graph for each in one._functions()] if strung else []
+            if _READER.search(name) or any(map(_reads_files, functions)):
+                return "FILE"
+            known = known and name != "_VariantDataset"  # one whose making is not known
+            waiting += one._inputs()
+    except (AttributeError, NotImplementedError):  # a dataset of another kind
+        return ""
+    return "DATA" if known else ""
+
+
+def _reads_files(graph: Any) -> bool:
+    made = graph.as_graph_def()
+    nodes = [*made.node, *(node for function in made.library.function for node in function.node_def)]
+    return any(_READER.search(node.op) for node in nodes)
 
 
 def _number(count: Any) -> int:

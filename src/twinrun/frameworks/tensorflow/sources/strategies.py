@@ -64,9 +64,16 @@ def _mirrored(session: Any, original: Any) -> Any:
         elif _frozen(session, "hierarchical-copy", who):
             cross_device_ops = tf.distribute.HierarchicalCopyAllReduce()
         original(self, devices, cross_device_ops)
-        _record(session, who, self, lambda: type(self.extended._cross_device_ops).__name__)
+        _record(session, who, self, lambda: _reduction(self.extended._cross_device_ops))
 
     return __init__
+
+
+def _reduction(ops: Any) -> str:
+    """The default of a MirroredStrategy uses a collective, as several workers do."""
+    name = type(ops).__name__
+    options = getattr(ops, "_options", None)
+    return name if options is None else f"{name} ({options.implementation.value})"
 
 
 def _of_workers(session: Any, original: Any) -> Any:
