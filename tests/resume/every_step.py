@@ -115,8 +115,8 @@ seldom = twinrun.ResumeState(
     FILE, ds, every=10**9
 )  # goes on from a file, and saves at the ends of epochs alone
 for after, found in enumerate(keep.left, start=1):
-    # Every fourth to the end, which takes longest; the others through the epoch after, where all that the model holds is compared.
-    until = EPOCHS if after % 4 == 1 else min(EPOCHS, after // BATCHES + 2)
+    # Every eighth to the end, which takes longest; the others through the epoch after, where all that the model holds is compared.
+    until = EPOCHS if after % 8 == 1 else min(EPOCHS, after // BATCHES + 2)
     scramble()
     FILE.write_bytes(found)
     again = fit(state() if after % 8 == 1 else seldom, epochs=until)

@@ -211,7 +211,7 @@ def compared_sentences(each: Compared) -> Iterator[str]:
 def _more(each: Compared) -> str:
     if each.found.difference == 0:
         return "the means are equal: more seeds would settle nothing"
-    if each.found.effect is None:
+    if each.found.more is None and each.found.effect is None:
         return "more runs of each are needed to tell"
     if each.found.more is None:
         return "no reasonable number of seeds would show a difference this small"
