@@ -270,6 +270,15 @@ def test_variants_without_a_common_metric_cannot_be_compared() -> None:
         comparison(("a", "b"), seeds, fixed)
 
 
+@pytest.mark.parametrize("values", [normal(0.002), [0.5] * 5])
+def test_what_is_not_the_seeds_points_to_its_share(values: list[float]) -> None:
+    shown = text(spread_lines(report(runs(IMPLEMENTATION, loss=values))))
+    assert "share of the spread over seeds this is: --sources implementation" in shown
+    assert "--sources" not in text(
+        spread_lines(report(runs(ALL, loss=values), runs(IMPLEMENTATION, loss=values)))
+    )
+
+
 def test_consistent_pairs_are_told_how_many_more_there_must_be() -> None:
     a, b = ([value + shift for value in (1.0, 2.0, 3.0, 4.0)] for shift in (0.0, 1.0))
     shown = text(comparison_lines(comparison(("A", "B"), report(runs(ALL, x=a)), report(runs(ALL, x=b)))))

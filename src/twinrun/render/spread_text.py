@@ -151,6 +151,8 @@ def closing(report: SpreadReport) -> Iterator[str]:
             "nothing moved in any run: the program draws no random numbers, or gives all of them seeds of its own "
             "(default_rng(0), seed=1); --seed-option varies a seed that is an option of the program"
         )
+    if report.sources == (IMPLEMENTATION,):
+        yield "what share of the spread over seeds this is: --sources implementation"
     for failed in report.failed:
         yield f"failed: {failed.source}, seed {failed.seed}: {failed.why}"
     for note in report.notes:
