@@ -76,7 +76,6 @@ def scramble() -> None:
     for variable in variables():
         variable.assign(tf.cast(tf.random.uniform(variable.shape, maxval=100), variable.dtype))
     keras.utils.set_random_seed(random.randrange(1000))
-    model._initial_epoch = None
 
 
 def fit(state: Any, *callbacks: Any, epochs: int = EPOCHS, **options: Any) -> list[Any]:
@@ -98,7 +97,6 @@ def from_start() -> None:
         variable.assign(
             begin.get(id(variable), np.zeros(variable.shape))
         )  # metrics are made with the first batch
-    model._initial_epoch = None
     keras.utils.set_random_seed(11)
 
 
