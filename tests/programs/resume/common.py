@@ -33,7 +33,7 @@ def resumable(*callbacks):
     return state.data, [*callbacks, state]
 
 
-def checkpointed(network, optimizer, **others):
+def checkpointed(network, optimizer, /, **others):
     """What a loop of its own saves, and its batches from there; with `state=1` with the optimizer and twinrun.ResumeState in it."""
     step = tf.Variable(0, dtype=tf.int64, name="done")
     if not argument("state", 0):
