@@ -235,7 +235,10 @@ def test_a_checkpoint_of_every_step_beside_a_log_of_some(tmp_path: Path, arrays:
         assert (answer.code, found["checkpoints"][-10:], parts(found)) == (1, [*range(2, 12)], ["start"])
     else:
         assert (answer.code, found["reason_kind"]) == (2, "no-checkpoint"), found
-        assert "nothing had been saved yet but saved.json, taken for a log" in stop["notes"][0]
+        assert (
+            "nothing had been saved yet but what is written after most steps, as logs are (saved.json)"
+            in stop["notes"][0]
+        )
 
 
 LOG = "        print(step, file=open('log.csv', 'a'))"

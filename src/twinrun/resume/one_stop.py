@@ -198,7 +198,7 @@ class OneStop:
         saved = any(step < found.at + (not found.during_save) for step in self.alone.checkpoints)
         if not saved and not self._on_signal and answer.first is None:
             logs = self.alone.written_before(found.at + (not found.during_save))
-            but = f" but {_few(logs)}, taken for a log since it is written after most steps" if logs else ""
+            but = f" but what is written after most steps, as logs are ({_few(logs)})" if logs else ""
             note = f"nothing had been saved yet{but}: it started over, and was equal to the uninterrupted run"
             return replace(found, notes=(*found.notes, note))
         detail = "its first steps are those of the uninterrupted run's start"

@@ -178,7 +178,7 @@ class Search:
         if self.unknown is not None:
             return self.result(UNDECIDED, self.unknown)
         if not any(each.resumed_after for each in self.stops):
-            message = "nothing was resumed: when the program was stopped it had saved nothing yet, and it started over"
+            message = "nothing was resumed: when the program was stopped it had saved no checkpoint yet, and it started over"
             return self.result(UNDECIDED, Reason("no-checkpoint", message))
         left = dict.fromkeys(file for each in self.stops if each.files for file in each.files.different)
         if left:
