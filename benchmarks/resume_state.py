@@ -1,7 +1,8 @@
 """What `twinrun.ResumeState` costs: a step that is saved over one that is not, side by side in one run, for a small and a
-larger model; beside it what Keras' own BackupAndRestore costs when it saves as often.
+larger model; beside it what Keras' own BackupAndRestore costs when it saves as often. Medians of rounds taken in turns, and
+their quartiles.
 
-    python benchmarks/resume_state.py [--rounds 5] [--steps 40]
+    python benchmarks/resume_state.py [--rounds 10] [--steps 40]
 """
 
 from __future__ import annotations
@@ -80,23 +81,30 @@ def report(rounds: int, steps: int) -> str:
         for _ in range(rounds):
             for arm, fit in found.items():
                 times[arm].append(measured(model, fit, steps))
-        ratios = {
-            arm: statistics.median(a / b for a, b in zip(times[arm], times["plain"], strict=True))
-            for arm in found
-        }
-        plain = statistics.median(times["plain"]) * 1e3
-        lines.append(
-            f"| {name} | {plain:.1f} ms |" + "".join(f" {ratios[arm]:.2f} |" for arm in list(found)[1:])
-        )
+        plain = [seconds * 1e3 for seconds in times["plain"]]
+        ratios = [[a / b for a, b in zip(times[arm], times["plain"], strict=True)] for arm in list(found)[1:]]
+        cells = [shown(plain, 1, " ms"), *(shown(each, 2) for each in ratios)]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
         shutil.rmtree(folder)
-    return "\n".join(lines)
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    return "\n".join(
+        [*lines, "", f"{rounds} rounds of {steps} steps: median (quartiles); load of the machine {load}"]
+    )
+
+
+def shown(values: list[float], digits: int, unit: str = "") -> str:
+    """The median, and between the brackets the quartiles."""
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{middle:.{digits}f}{unit} ({low:.{digits}f}–{high:.{digits}f})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--steps", type=int, default=40)
     given = parser.parse_args()
+    if given.rounds < 2:
+        parser.error("one round has no quartiles: --rounds must be at least 2")
     print(report(given.rounds, given.steps))
 
 

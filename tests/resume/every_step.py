@@ -29,12 +29,16 @@ class Keep(keras.callbacks.Callback):
     def __init__(self) -> None:
         super().__init__()
         self.left: list[bytes] = []
+        self.variables: dict[int, list[bytes]] = {}  # after so many epochs
         self.begun = False
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         if self.begun:
             self.left.append(FILE.read_bytes())
         self.begun = True
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.variables[epoch + 1] = left()
 
 
 class Losses(keras.callbacks.Callback):
@@ -53,15 +57,14 @@ class Losses(keras.callbacks.Callback):
 
 
 x = np.linspace(-1.0, 1.0, 40 * 4, dtype="float32").reshape(40, 4)
-ds = tf.data.Dataset.from_tensor_slices((x, x.sum(axis=1, keepdims=True))).shuffle(40).batch(8)
-ds = twinrun.repeatable(ds, seed=5)
+plain = tf.data.Dataset.from_tensor_slices((x, x.sum(axis=1, keepdims=True))).shuffle(40).batch(8)
+ds = twinrun.repeatable(plain, seed=5)
 keras.utils.set_random_seed(3)
 model = keras.Sequential(
     [keras.Input((4,)), keras.layers.Dense(6), keras.layers.Dropout(0.5), keras.layers.Dense(1)]
 )
-model.compile(
-    keras.optimizers.Adam(keras.optimizers.schedules.ExponentialDecay(0.01, 5, 0.9)), "mse", metrics=["mae"]
-)
+rate = keras.optimizers.schedules.ExponentialDecay(0.01, 5, 0.9)
+model.compile(keras.optimizers.Adam(rate), "mse", metrics=["mae"])
 model.optimizer.build(model.trainable_variables)
 
 
@@ -73,12 +76,11 @@ def scramble() -> None:
     for variable in variables():
         variable.assign(tf.cast(tf.random.uniform(variable.shape, maxval=100), variable.dtype))
     keras.utils.set_random_seed(random.randrange(1000))
-    model._initial_epoch = None
 
 
-def fit(state: Any, *callbacks: Any) -> list[Any]:
+def fit(state: Any, *callbacks: Any, epochs: int = EPOCHS, **options: Any) -> list[Any]:
     losses = Losses()
-    model.fit(state.data, epochs=EPOCHS, verbose=0, callbacks=[losses, *callbacks, state])
+    model.fit(state.data, epochs=epochs, verbose=0, callbacks=[losses, *callbacks, state], **options)
     return losses.seen
 
 
@@ -95,7 +97,6 @@ def from_start() -> None:
         variable.assign(
             begin.get(id(variable), np.zeros(variable.shape))
         )  # metrics are made with the first batch
-    model._initial_epoch = None
     keras.utils.set_random_seed(11)
 
 
@@ -108,13 +109,19 @@ keep = Keep()
 whole, end = fit(state(), keep), left()
 assert len(whole) == EPOCHS * BATCHES + EPOCHS and not FILE.exists()
 assert len(keep.left) == EPOCHS * BATCHES - 1
+seldom = twinrun.ResumeState(
+    FILE, ds, every=10**9
+)  # goes on from a file, and saves at the ends of epochs alone
 for after, found in enumerate(keep.left, start=1):
+    # Every eighth to the end, which takes longest; the others through the epoch after, where all that the model holds is compared.
+    until = EPOCHS if after % 8 == 1 else min(EPOCHS, after // BATCHES + 2)
     scramble()
     FILE.write_bytes(found)
-    again = fit(state())
-    assert again == whole[-len(again) :], f"differs after a stop at step {after}"
-    assert len(again) == len(whole) - after - after // BATCHES, (after, len(again))
-    assert left() == end, f"ends elsewhere after a stop at step {after}"
+    again = fit(state() if after % 8 == 1 else seldom, epochs=until)
+    begun = after + after // BATCHES
+    assert again == whole[begun : until * (BATCHES + 1)], f"differs after a stop at step {after}"
+    assert left() == keep.variables[until], f"ends elsewhere after a stop at step {after}"
+assert keep.variables[EPOCHS] == end
 
 
 # Ended early, as a handler of SIGTERM does it: in the middle of an epoch, at its end, and where not every step is saved.
@@ -170,4 +177,81 @@ for content in (kept[:200], b"", b"not a state", kept.replace(b"schema", b"schem
         assert "remove it to start over" in str(problem)
         refused += 1
 FILE.unlink()
+
+
+# The epoch of the file counts, the first one too, and not in the next `fit`.
+class Epochs(keras.callbacks.Callback):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[int] = []
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.seen.append(epoch)
+
+
+for after, first in ((2, 0), (7, 1)):
+    FILE.write_bytes(keep.left[after - 1])
+    epochs = Epochs()
+    fit(seldom, epochs, epochs=4, initial_epoch=3)
+    model.fit(ds, epochs=2, verbose=0, callbacks=[epochs])
+    assert epochs.seen == [*range(first, 4), 0, 1], epochs.seen
+
+
+# Epochs that are not passes over the data, and data that is not known.
+def why_not(state: Any, data: Any, **options: Any) -> str:
+    try:
+        model.fit(data, verbose=0, callbacks=[state], **options)
+    except UsageError as problem:
+        return f"{problem} {problem.hint}"
+    raise AssertionError("it was taken")
+
+
+from_start()
+for data, steps in ((ds, 3), (ds.repeat(10), 5), (ds.filter(lambda *_: True), 5)):
+    finite = twinrun.ResumeState(FILE, data)
+    message = why_not(finite, finite.data, epochs=2, steps_per_epoch=steps)
+    assert f"an epoch has {steps} steps" in message and "ds.repeat()" in message, message
+assert "state.data" in why_not(twinrun.ResumeState(FILE), x, y=x[:, :1])
+assert not FILE.exists()
+FILE.write_bytes(keep.left[1])
+with_steps = state()
+message = why_not(with_steps, with_steps.data, epochs=2, steps_per_epoch=BATCHES)
+assert "epoch 2 ended after 0 of the 5" in message and "leave steps_per_epoch out" in message, message
+
+
+# Data without end, whose passes are longer than the epochs; and several steps in one.
+def at_every_save(data: Any, executed: int, every: int, **options: Any) -> list[int]:
+    """The steps after which it was saved, in an epoch or at its end. It is resumed from each."""
+
+    def anew() -> Any:
+        return twinrun.ResumeState(FILE, data(), every=every)
+
+    files: dict[int, bytes] = {}
+
+    class Saved(keras.callbacks.Callback):
+        def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+            if FILE.exists():
+                files[kept.step] = FILE.read_bytes()
+
+    model.compile(model.optimizer, "mse", metrics=["mae"], steps_per_execution=executed)
+    from_start()
+    kept = anew()
+    whole = fit(kept, Saved(), epochs=3, **options)
+    end, resumed = left(), anew()
+    for step, found in files.items():
+        scramble()
+        FILE.write_bytes(found)
+        again = fit(resumed, epochs=3, **options)
+        assert again == whole[-len(again) :] and left() == end, f"differs after a stop at step {step}"
+        assert 0 < len(again) < len(whole)
+    known = list(files.values())
+    return [step for number, step in enumerate(files) if known[number] not in known[:number]]
+
+
+def endless() -> Any:
+    return twinrun.repeatable(plain.repeat(), seed=5)
+
+
+assert at_every_save(endless, 1, 1, steps_per_epoch=3) == [1, 2, 3, 4, 5, 6, 7, 8]
+assert at_every_save(lambda: ds, 2, 3) == [4, 6, 10, 12, 16]
 print(f"ok: {EPOCHS * BATCHES} steps, {refused} damaged or foreign files")

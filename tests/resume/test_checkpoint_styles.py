@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 import pytest
 
 from support import PROGRAMS, Answer, twinrun
+from twinrun.resume.outcome import Part
 
 
 def resume(folder: Path, program: str, *options: str, arguments: tuple[str, ...] = ()) -> Answer:
@@ -18,44 +19,54 @@ def resume(folder: Path, program: str, *options: str, arguments: tuple[str, ...]
     return twinrun(*words, cwd=folder / "work", timeout=3600)
 
 
-def parts(found: dict[str, Any]) -> set[str]:
-    return {hole["part"] for stop in found["stops"] for hole in stop["holes"]}
-
-
 @pytest.mark.parametrize(
-    ("program", "at", "resumed", "missing", "there"),
+    ("program", "at", "resumed", "missing"),
     [
-        ("backup_and_restore", 12, 10, {"seeds"}, {"weights", "optimizer", "iteration"}),
-        pytest.param(
-            *("model_checkpoint", 12, 10, {"optimizer", "iteration"}, {"weights"}), marks=pytest.mark.slow
-        ),
-        pytest.param(
-            *("checkpoint", 10, 8, {"optimizer", "iteration", "data-position"}, {"weights"}),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            *("checkpoint_manager", 10, 8, {"data-position"}, {"weights", "optimizer", "iteration"}),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            *("saved_state", 12, 10, {"data-position"}, {"weights", "optimizer", "iteration", "seeds"}),
-            marks=pytest.mark.slow,
+        ("backup_and_restore", 12, 10, {"seeds": "TW701", "data-position": "TW207"}),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                (
+                    *("model_checkpoint", 12, 10),
+                    {"optimizer": "TW701", "iteration": "TW701", "seeds": "TW701", "data-position": "TW207"},
+                ),
+                (
+                    *("checkpoint", 10, 8),
+                    {"optimizer": "TW701", "iteration": "TW701", "seeds": "TW701", "data-position": "TW207"},
+                ),
+                ("checkpoint_manager", 10, 8, {"seeds": "TW701", "data-position": "TW207"}),
+                ("saved_state", 12, 10, {"data-position": "TW207"}),
+            )
         ),
     ],
 )
-def test_each_style_has_its_hole(
-    tmp_path: Path, program: str, at: int, resumed: int, missing: set[str], there: set[str]
+def test_each_style_has_its_holes_and_no_others(
+    tmp_path: Path, program: str, at: int, resumed: int, missing: dict[str, str]
 ) -> None:
     answer = resume(tmp_path, program, "--at", str(at))
     found = answer.document
     [stop] = found["stops"]
-    assert (answer.code, stop["resumed_after"], stop["first_difference"]["step"]) == (
-        1,
-        resumed,
-        resumed + 1,
-    ), found
-    assert missing <= parts(found) and not there & parts(found), found["findings"]
+    first = stop["first_difference"]["step"]
+    assert (answer.code, stop["resumed_after"], first) == (1, resumed, resumed + 1), found
+    assert [hole["part"] for hole in stop["holes"]] == list(missing), found["findings"]
+    assert [finding["code"] for finding in found["findings"]] == [
+        missing[part] for part in get_args(Part) if part in missing
+    ]
     assert all(finding["fix"] for finding in found["findings"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "program", ["backup_and_restore", "model_checkpoint", "checkpoint", "checkpoint_manager", "saved_state"]
+)
+def test_each_style_is_equal_with_resume_state_beside_it(tmp_path: Path, program: str) -> None:
+    answer = resume(tmp_path, program, "--at", "7,12", arguments=("state=1",))
+    found = answer.document
+    assert (answer.code, found["verdict"]) == (0, "repeats"), found
+    after = [4, 12] if program.startswith("checkpoint") else [7, 12]
+    assert [(stop["outcome"], stop["resumed_after"]) for stop in found["stops"]] == [
+        ("equal", each) for each in after
+    ]
 
 
 def test_resume_state_has_none(tmp_path: Path) -> None:

@@ -41,6 +41,12 @@ for step in range(first, 12):
 """
 
 
+FAILS = (
+    "started again on what the stopped run left, the program fails before its first step, "
+    "which it does not when it starts from nothing"
+)
+
+
 def resume(folder: Path, text: str, *options: str) -> Answer:
     (folder / "work").mkdir(exist_ok=True)
     program = write(folder / "work", text)
@@ -142,7 +148,35 @@ def test_a_checkpoint_that_the_kill_damaged(tmp_path: Path) -> None:
     assert damaged["notes"] == ["killed when it had begun to write saved.json"]
     assert found["signal"] == "SIGKILL"
     assert "JSONDecodeError" in found["findings"][0]["evidence"][0]
-    assert "cannot be loaded" in found["findings"][0]["message"]
+    assert found["findings"][0]["message"] == FAILS
+
+
+def test_a_program_that_cannot_be_started_twice(tmp_path: Path) -> None:
+    """No checkpoint is damaged, and the answer does not say so."""
+    text = PROGRAM.replace("model =", 'os.mkdir("out")\nmodel =')
+    answer = resume(tmp_path, text, "--at", "6")
+    found = answer.document
+    [finding] = found["findings"]
+    assert (answer.code, parts(found), finding["message"]) == (1, ["loading"], FAILS), found
+    assert "FileExistsError" in finding["evidence"][0] and "exist_ok" in finding["fix"]
+
+
+@pytest.mark.parametrize(
+    ("fails", "says"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "was ended by signal 9"),
+        ("raise OSError(98, os.strerror(98))", "OSError: [Errno 98] Address already in use"),
+    ],
+)
+def test_a_restart_that_lacked_what_no_file_gives_is_not_judged(
+    tmp_path: Path, fails: str, says: str
+) -> None:
+    answer = resume(
+        tmp_path, PROGRAM.replace("if file.exists():", f"if file.exists():\n    {fails}"), "--at", "6"
+    )
+    found = answer.document
+    assert (answer.code, found["reason_kind"], found["findings"]) == (2, "crashed", []), found
+    assert "need not come of what the stopped run left" in found["reason"] and says in found["reason"]
 
 
 def test_a_handler_that_saves_on_SIGTERM(tmp_path: Path) -> None:
@@ -185,6 +219,29 @@ def test_a_file_that_is_written_once_does_not_make_a_log_of_what_is_saved_at_eve
     text = text.replace("\nfor step in", "\npathlib.Path('config.json').write_text('{}')\nfor step in")
     found = resume(tmp_path, text, "--most", "1").document
     assert (found["verdict"], found["checkpoints"][-3:]) == ("repeats", [9, 10, 11]), found
+
+
+@pytest.mark.parametrize("arrays", [True, False])
+def test_a_checkpoint_of_every_step_beside_a_log_of_some(tmp_path: Path, arrays: bool) -> None:
+    """The program never loads it. Whether a text that is written at every step is a checkpoint, nothing shows."""
+    text = PROGRAM.replace("if file.exists()", "if False").replace("        save(step + 1)", LOG)
+    text += (
+        '    np.savez("state.npz", weight=model.weight, step=step)\n' if arrays else "    save(step + 1)\n"
+    )
+    answer = resume(tmp_path, text, "--at", "2")
+    found = answer.document
+    [stop] = found["stops"]
+    if arrays:
+        assert (answer.code, found["checkpoints"][-10:], parts(found)) == (1, [*range(2, 12)], ["start"])
+    else:
+        assert (answer.code, found["reason_kind"]) == (2, "no-checkpoint"), found
+        assert (
+            "nothing had been saved yet but what is written after most steps, as logs are (saved.json)"
+            in stop["notes"][0]
+        )
+
+
+LOG = "        print(step, file=open('log.csv', 'a'))"
 
 
 def test_a_program_that_does_not_repeat_is_not_judged(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,12 +16,15 @@ from msgspec.structs import replace as replace_struct
 
 from twinrun.comparison.contract import parse_contract
 from twinrun.errors import BadResult, NotComparable
+from twinrun.launch.program import Program
 from twinrun.render.spread_html import as_html
 from twinrun.render.spread_text import comparison_lines, spread_lines
+from twinrun.spread import statistics
 from twinrun.spread.comparing import ComparisonReport, comparison
-from twinrun.spread.measure import typical_run
-from twinrun.spread.plan import ALL, IMPLEMENTATION, REPEAT
+from twinrun.spread.measure import _report, typical_run
+from twinrun.spread.plan import ALL, IMPLEMENTATION, REPEAT, RunKey
 from twinrun.spread.report import Failed, Run, SpreadReport
+from twinrun.spread.runs import Collected
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J\n'\"&"
 
@@ -264,3 +268,55 @@ def test_variants_without_a_common_metric_cannot_be_compared() -> None:
     seeds, fixed = report(runs(ALL, loss=normal(1.0))), report(runs(IMPLEMENTATION, loss=normal(1.0)))
     with pytest.raises(NotComparable):
         comparison(("a", "b"), seeds, fixed)
+
+
+@pytest.mark.parametrize("values", [normal(0.002), [0.5] * 5])
+def test_what_is_not_the_seeds_points_to_its_share(values: list[float]) -> None:
+    shown = text(spread_lines(report(runs(IMPLEMENTATION, loss=values))))
+    assert "share of the spread over seeds this is: --sources implementation" in shown
+    assert "--sources" not in text(
+        spread_lines(report(runs(ALL, loss=values), runs(IMPLEMENTATION, loss=values)))
+    )
+
+
+def test_consistent_pairs_are_told_how_many_more_there_must_be() -> None:
+    a, b = ([value + shift for value in (1.0, 2.0, 3.0, 4.0)] for shift in (0.0, 1.0))
+    shown = text(comparison_lines(comparison(("A", "B"), report(runs(ALL, x=a)), report(runs(ALL, x=b)))))
+    assert "4 pairs of runs" in shown and "about 2 more seeds of each would show it" in shown, shown
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_identical_variants_are_called_different_no_more_often_than_the_level(
+    paired: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From reports to the answer, with two metrics that go together. Of 200 rounds 10 may differ, and by chance 18."""
+    monkeypatch.setattr(
+        statistics, "_RESAMPLES", 300
+    )  # more than the ways to deal the runs: the test is exact
+    chance = np.random.default_rng(7)
+    count = 7 if paired else 5
+
+    def variant(shared: Any, first_seed: int) -> SpreadReport:
+        loss = shared + chance.normal(0.0, 0.1, count)
+        made = runs(ALL, loss=loss, accuracy=1 - loss / 2 + chance.normal(0.0, 0.05, count))
+        return report([replace_struct(run, seed=first_seed + run.number) for run in made])
+
+    differing = 0
+    for _ in range(200):
+        seeds = chance.normal(1.0, 0.3, count)
+        a = variant(seeds, 42)
+        b = variant(seeds if paired else chance.normal(1.0, 0.3, count), 42 if paired else 142)
+        found = comparison(("A", "B"), a, b)
+        assert len(found.metrics) == 2 and all(each.found.paired == paired for each in found.metrics)
+        differing += bool(found.differing)
+    assert 0 < differing <= 18
+
+
+def test_nothing_left_to_run_keeps_what_the_first_runs_showed() -> None:
+    """Else a comparison could not say that the environments differ."""
+    earlier = report(runs(ALL, loss=normal(0.1)), environment="tf-2.21 on x86", notes=("a note",))
+    known = Collected({RunKey(run.source, run.number): run for run in earlier.runs})
+    again = _report(SpreadReport("train.py"), earlier, known, 0.1, Program("train.py").secrets)
+    assert (again.environment, again.notes) == ("tf-2.21 on x86", ("a note",))
+    other = replace(FULL, environment="tf-2.22 on ARM")
+    assert "differ in their environment" in " ".join(comparison(("A", "B"), again, other).notes)

@@ -196,6 +196,33 @@ def test_the_least_p_is_what_the_test_gives_at_best(a: int, b: int, paired: bool
     assert found.p == pytest.approx(found.least_p)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "paired", "more"),
+    [
+        ([1, 2, 3, 4], [2, 3, 4, 5], True, 2),  # six pairs are the least
+        ([0.1, 0.2, 0.3, 0.4], [1.1, 1.2, 1.3, 1.4], True, 2),  # the same but for rounding
+        ([1, 2, 3, 4], [2, 3, 4, 5.0000001], True, 2),
+        ([1, 1, 1], [2, 2, 2], False, 1),
+        ([1, 2, 3, 4], [1, 2, 3, 4], True, None),
+        ([1, 1, 1], [1, 1, 1], False, None),
+    ],
+)
+def test_a_difference_that_hardly_varies_needs_no_more_runs_than_the_test_does(
+    a: list[float], b: list[float], paired: bool, more: int | None
+) -> None:
+    found = compare(a, b, paired=paired)
+    assert (found.more, found.p > LEVEL) == (more, True)
+    if more:
+        assert compare(a * 2, b * 2, paired=paired).p < LEVEL  # at least as many
+
+
+def test_the_larger_the_effect_the_fewer_runs_show_it() -> None:
+    for paired in (False, True):
+        needed = [runs_to_see(10.0**power, paired=paired) or 10**9 for power in range(-3, 300, 3)]
+        assert needed == sorted(needed, reverse=True)
+        assert needed[-1] == runs_to_see(math.inf, paired=paired) == 2
+
+
 def test_the_source_that_moves_a_metric_most_is_told_from_the_next_or_not() -> None:
     chance = np.random.default_rng(0)
     wide, narrow = list(chance.normal(0, 10, 10)), list(chance.normal(0, 1, 10))

@@ -151,6 +151,8 @@ def closing(report: SpreadReport) -> Iterator[str]:
             "nothing moved in any run: the program draws no random numbers, or gives all of them seeds of its own "
             "(default_rng(0), seed=1); --seed-option varies a seed that is an option of the program"
         )
+    if report.sources == (IMPLEMENTATION,):
+        yield "what share of the spread over seeds this is: --sources implementation"
     for failed in report.failed:
         yield f"failed: {failed.source}, seed {failed.seed}: {failed.why}"
     for note in report.notes:
@@ -211,7 +213,7 @@ def compared_sentences(each: Compared) -> Iterator[str]:
 def _more(each: Compared) -> str:
     if each.found.difference == 0:
         return "the means are equal: more seeds would settle nothing"
-    if each.found.effect is None:
+    if each.found.more is None and each.found.effect is None:
         return "more runs of each are needed to tell"
     if each.found.more is None:
         return "no reasonable number of seeds would show a difference this small"

@@ -15,17 +15,20 @@ from msgspec.structs import replace
 from twinrun.comparison.contract import BITWISE
 from twinrun.comparison.frames import unlike
 from twinrun.comparison.judge import Judge, not_comparable
+from twinrun.counted import counted
 from twinrun.launch.interventions import Setup, setup_for
 from twinrun.launch.lockstep import advance
 from twinrun.launch.options import Screen
 from twinrun.launch.program import Program
 from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
+from twinrun.launch.views import below
 from twinrun.protocol import Facts
 from twinrun.recording.folder import open_recording
 from twinrun.recording.reader import Reader
 from twinrun.result import Reason
 from twinrun.resume.children import children_unlike
 from twinrun.resume.compare import Compared, compare
+from twinrun.resume.failed_restart import first_line, lacking
 from twinrun.resume.options import ResumeOptions
 from twinrun.resume.outcome import Hole, Stop
 from twinrun.resume.stopping import kill_in_save, run_to, stop
@@ -91,7 +94,7 @@ class OneStop:
             if self.found.during_save:
                 note = self._kill_in_save(twin, before)
             else:
-                note = stop(twin, self.options.signal)
+                note = stop(twin, self.options.signal, lambda: self.screen.tick(judge))
                 if self.options.signal != SIGKILL:  # no handler runs then: a thread was writing
                     self._on_signal = changed(before, self._saved())
             if note:
@@ -153,13 +156,23 @@ class OneStop:
 
     def _failed(self, code: int, steps: int, facts: Facts, tail: str) -> Stop:
         """The restarted program ended badly, which it does not when it starts from nothing."""
+        views = self.alone.views
+
+        def apart(path: str) -> bool:
+            return views.holds(path) or below(path, tuple(map(Path, views.folders(self.stopped.name))))
+
+        if why := lacking(code, facts, apart):
+            when = f"after {counted(steps, 'step')}" if steps else "before its first step"
+            message = (
+                f"the restarted run failed {when}, which need not come of what the stopped run left: {why}"
+            )
+            raise Unjudged(Reason("crashed", message), tail)
         failed = replace(self.found, outcome="failed", steps=steps, output_tail=tail)
         if steps:
             return replace(failed, reason=f"started again, the program {ending(code)} after {steps} steps")
         detail = f"it {ending(code)}"
         if facts.failure is not None:
-            first = next(iter(facts.failure.text.strip().splitlines()), "")
-            detail += f": {facts.failure.kinds[0]}: {first[:300]}"
+            detail += f": {facts.failure.kinds[0]}: {first_line(facts.failure.text)}"
         return replace(failed, holes=(Hole("loading", detail),))
 
     def compared(self, restarted: Reader, facts: Facts) -> Stop:
@@ -184,7 +197,9 @@ class OneStop:
         """Which is right where there was nothing to resume from."""
         saved = any(step < found.at + (not found.during_save) for step in self.alone.checkpoints)
         if not saved and not self._on_signal and answer.first is None:
-            note = "nothing had been saved yet: it started over, and was equal to the uninterrupted run"
+            logs = self.alone.written_before(found.at + (not found.during_save))
+            but = f" but what is written after most steps, as logs are ({_few(logs)})" if logs else ""
+            note = f"nothing had been saved yet{but}: it started over, and was equal to the uninterrupted run"
             return replace(found, notes=(*found.notes, note))
         detail = "its first steps are those of the uninterrupted run's start"
         if self._on_signal:

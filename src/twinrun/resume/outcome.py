@@ -14,7 +14,7 @@ SCHEMA: Final = "twinrun/resume/1"
 
 Part = Literal[
     "start",  # it did not resume at all
-    "loading",  # what the killed run left keeps it from starting
+    "loading",  # what the stopped run left keeps it from starting
     "weights",
     "optimizer",
     "iteration",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 import time
+from functools import partial
+from math import ceil
 
 from twinrun.errors import CannotCopy, UsageError
 from twinrun.interrupt import Interrupted
+from twinrun.launch.another_day import on_gpu
 from twinrun.launch.children import children_of
 from twinrun.launch.folders import Place, recordings
 from twinrun.launch.options import CheckOptions, Screen
 from twinrun.launch.second_looks import resource_failure
+from twinrun.launch.side_by_side import side_by_side, twins_at_once
 from twinrun.launch.view_store import ViewStore
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, Reason, Verdict
 from twinrun.resume.one_stop import OneStop
@@ -48,8 +52,8 @@ class Search:
         self._notes = list(place.notes)
         self._children = 0
         self._checkpoints: tuple[int, ...] = ()
-        self._stops: list[Stop] = []
-        self._unknown: Reason | None = None  # why a stop could not be judged
+        # By their number, and why one could not be judged.
+        self._judged_stops: dict[int, tuple[Stop, Reason | None]] = {}
         self._started = time.monotonic()
 
     def run(self, store: ViewStore) -> ResumeResult:
@@ -87,15 +91,39 @@ class Search:
         stops = self._chosen()
         if not stops:
             return self.result(UNDECIDED, Reason("no-checkpoint", self._nothing_saved(alone)))
-        for number, at in enumerate(stops):
-            left = duration(taken * (len(stops) - number))
-            which = f"stop {number + 1} of {len(stops)}, about {left} left"
-            found, unknown = OneStop(options, alone, self.screen, Stop(at, options.at == "save"), which).run()
-            self._stops.append(found)
-            self._unknown = self._unknown or unknown
-        if any(each.files for each in self._stops) and (unsteady := sorted(alone.left_files.unsteady)):
+        self.stop_at(stops, alone, taken)
+        if any(each.files for each in self.stops) and (unsteady := sorted(alone.left_files.unsteady)):
             self._notes.append(f"not compared, as they differ from run to run: {', '.join(unsteady)}")
         return self._judged()
+
+    def stop_at(self, stops: tuple[int, ...], alone: Uninterrupted, taken: float) -> None:
+        """All of them, side by side where there is room. Each takes so many seconds."""
+        at_once = self._at_once(alone)
+
+        def judge(number: int, at: int, screen: Screen) -> None:
+            left = duration(taken * ceil((len(stops) - number) / at_once))
+            which = f"stop {number + 1} of {len(stops)}, about {left} left"
+            one = OneStop(self.options, alone, screen, Stop(at, self.options.at == "save"), which)
+            self._judged_stops[number] = one.run()
+
+        side_by_side([partial(judge, *each) for each in enumerate(stops)], at_once, self.screen)
+
+    def _at_once(self, alone: Uninterrupted) -> int:
+        """How many stops: each has one process at a time. One alone where they would meet in a file that all runs share, or
+        race with the watching of a save."""
+        if self.options.at == "save" or alone.shared_files():
+            return 1
+        return 2 if on_gpu(alone.facts) else twins_at_once()
+
+    @property
+    def stops(self) -> list[Stop]:
+        """Those that have been judged, in their order."""
+        return [found for _, (found, _) in sorted(self._judged_stops.items())]
+
+    @property
+    def unknown(self) -> Reason | None:
+        """Why a stop could not be judged, the first of them."""
+        return next((why for _, (_, why) in sorted(self._judged_stops.items()) if why is not None), None)
 
     def _too_few(self) -> str:
         if self._children:
@@ -145,14 +173,14 @@ class Search:
         return self.result(UNDECIDED, Reason("not-repeating", message), tail)
 
     def _judged(self) -> ResumeResult:
-        if any(each.outcome not in ("equal", "undecided") for each in self._stops):
+        if any(each.outcome not in ("equal", "undecided") for each in self.stops):
             return self.result(DIVERGES)
-        if self._unknown is not None:
-            return self.result(UNDECIDED, self._unknown)
-        if not any(each.resumed_after for each in self._stops):
-            message = "nothing was resumed: when the program was stopped it had saved nothing yet, and it started over"
+        if self.unknown is not None:
+            return self.result(UNDECIDED, self.unknown)
+        if not any(each.resumed_after for each in self.stops):
+            message = "nothing was resumed: when the program was stopped it had saved no checkpoint yet, and it started over"
             return self.result(UNDECIDED, Reason("no-checkpoint", message))
-        left = dict.fromkeys(file for each in self._stops if each.files for file in each.files.different)
+        left = dict.fromkeys(file for each in self.stops if each.files for file in each.files.different)
         if left:
             message = (
                 f"every step after the restart was equal, but not what the program left: {', '.join(left)}"
@@ -161,7 +189,7 @@ class Search:
         return self.result(REPEATS)
 
     def result(self, verdict: Verdict, reason: Reason | None = None, tail: str | None = None) -> ResumeResult:
-        stops = tuple(self._stops)
+        stops = tuple(self.stops)
         kept = [self.folder / name for name in ("A", "B")]
         kept += [self.folder / f"{part}-{each.at}" for each in stops for part in ("stopped", "restarted")]
         return ResumeResult.of(

@@ -33,14 +33,14 @@ def run_to(twin: Twin, step: int, deadline: float | None, tick: Callable[[], Non
     return outcome
 
 
-def stop(twin: Twin, by: signal.Signals) -> str | None:
+def stop(twin: Twin, by: signal.Signals, tick: Callable[[], None] = lambda: None) -> str | None:
     """Send the signal to a twin that stands, and see it end. Returns a note where it had to be ended otherwise."""
     twin.process.send(by)
     if by == signal.SIGKILL:
         twin.wait(_PATIENCE)
         return None
     twin.go()  # a handler of the program's may want to go on to the end of the step, and save
-    outcome = advance([twin], lambda _: False, deadline=time.monotonic() + _PATIENCE)
+    outcome = advance([twin], lambda _: False, deadline=time.monotonic() + _PATIENCE, tick=tick)
     if outcome.kind != "timeout" and twin.wait(_PATIENCE) is not None:
         return None
     twin.process.send(signal.SIGKILL)

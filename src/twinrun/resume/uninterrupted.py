@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fnmatch import fnmatch
 from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from twinrun.comparison.judge import Judge
@@ -11,12 +14,14 @@ from twinrun.launch.lockstep import Look, Outcome
 from twinrun.launch.round import Round
 from twinrun.launch.twin_process import Twin
 from twinrun.protocol import relative
+from twinrun.protocol.registry import frameworks
 from twinrun.recording.folder import open_recording
 from twinrun.recording.frame import Frame
 from twinrun.recording.reader import Reader
 from twinrun.resume.left_files import LeftFiles
 from twinrun.resume.stopping import stand
 
+_ARRAYS = ("*.npy", "*.npz", "*.h5", "*.hdf5", "*.keras")
 Written = dict[str, tuple[int, int]]  # file: when it was last written, and its size
 
 
@@ -26,6 +31,7 @@ class Uninterrupted(Round):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._written: dict[str, list[int]] = {}  # file: the steps after which it was written
+        self._sizes: dict[str, list[int]] = {}  # and how large it was then
 
     def _advance(self, twins: list[Twin], judge: Judge, look: Look) -> Outcome:
         first = twins[0]
@@ -39,6 +45,7 @@ class Uninterrupted(Round):
                 for file in now:
                     if now[file] != known.get(file):
                         self._note(file, frames[0].step)
+                        self._sizes.setdefault(file, []).append(now[file][1])
                 known = now
             return look(frames)
 
@@ -51,8 +58,9 @@ class Uninterrupted(Round):
 
     # what it was, once it has ended
 
-    @cached_property
+    @property
     def reader(self) -> Reader:
+        """A new one each time: it can be used only where it was opened, and stops are judged side by side."""
         return open_recording(self.recording(self.names[0]))[1]
 
     @cached_property
@@ -68,9 +76,20 @@ class Uninterrupted(Round):
 
     @cached_property
     def logs(self) -> frozenset[str]:
-        """Files that the program writes after most steps, and so no checkpoints, unless it writes no others."""
+        """Files that the program writes after most steps, and so no checkpoints, unless it writes no others, or they hold
+        arrays anew each time."""
         often = {file for file, steps in self._kept.items() if 2 * len(steps) > self.steps}
+        often = {file for file in often if not _holds_arrays(file) or self._grows(file)}
         return frozenset(often if len(often) < len(self._kept) else ())
+
+    def _grows(self, file: str) -> bool:
+        """At every write, and by more than a count in it that has one digit more."""
+        sizes = self._sizes[file]
+        return all(one < other for one, other in pairwise(sizes)) and sizes[-1] > 1.01 * sizes[0]
+
+    def written_before(self, step: int) -> list[str]:
+        """Files that had been written by then, as the user would name them."""
+        return sorted(relative(file) for file, steps in self._kept.items() if steps[0] < step)
 
     @cached_property
     def _kept(self) -> dict[str, list[int]]:
@@ -90,6 +109,11 @@ class Uninterrupted(Round):
         """Outside of its views: what both twins read, or looked for, and then wrote, as a program does with its checkpoint."""
         kept = [{*facts.inputs.changed, *facts.inputs.fresh} for facts in self.facts]
         return sorted(path for path in set.intersection(*kept) if not self.views.holds(path)) if kept else []
+
+
+def _holds_arrays(file: str) -> bool:
+    patterns = (pattern for framework in frameworks() for pattern in framework.file_patterns)
+    return any(fnmatch(Path(file).name, each) for each in (*_ARRAYS, *patterns))
 
 
 def changed(before: Written, after: Written) -> list[str]:

@@ -24,9 +24,10 @@ _WORDS: dict[Part, _Words] = {
     ),
     "loading": _Words(
         "TW701",
-        "what the stopped run left cannot be loaded: started again, the program failed before its first step",
-        "write a checkpoint to another name and rename it when it is whole (os.replace), and keep the one before;\n"
-        "twinrun.ResumeState does so",
+        "started again on what the stopped run left, the program fails before its first step, which it does not when it\n"
+        "starts from nothing",
+        "where a checkpoint was half written: write it to another name, rename it when it is whole (os.replace), and keep\n"
+        "the one before; twinrun.ResumeState does so. Where a folder is there already: os.makedirs(folder, exist_ok=True)",
     ),
     "weights": _Words(
         "TW701",

@@ -107,7 +107,9 @@ def _report(
 ) -> SpreadReport:
     environment = str(found.environment.get("name") or "")
     notes = list(found.notes)
-    if earlier is not None and environment and earlier.environment != environment:
+    if earlier is not None and not environment:  # nothing was left to run
+        environment, notes = earlier.environment, [*earlier.notes, *notes]
+    elif earlier is not None and earlier.environment != environment:
         notes.append(f"some runs were made in another environment: {earlier.environment}, not {environment}")
     order = {source: number for number, source in enumerate(dict.fromkeys(key.source for key in found.runs))}
     runs = sorted(found.runs.values(), key=lambda run: (order[run.source], run.number))

@@ -204,18 +204,23 @@ def compare(a: Sequence[float], b: Sequence[float], tests: int = 1, *, paired: b
         return Comparison(one, other, difference, None, 1.0, None, paired=paired)
     pooled = _pooled(one, other)
     effect = None if pooled == 0 else difference / pooled * _small_sample(one.runs + other.runs - 2)
-    seen = _of_pairs(a, b) if paired else effect
+    seen = _of_pairs(a, b) if paired else _beyond(difference) if effect is None else effect
     more = _more(seen, min(one.runs, other.runs), tests, paired=paired)
     interval = _pairs_interval(a, b, difference) if paired else _gap_interval(a, b, difference)
     p = _permuted(a, b, paired=paired)
     return Comparison(one, other, difference, interval, p, effect, more, paired)
 
 
-def _of_pairs(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """The mean difference in standard deviations of the differences; None where these are all the same."""
+def _of_pairs(a: Sequence[float], b: Sequence[float]) -> float:
+    """The mean difference in standard deviations of the differences."""
     gaps = np.asarray(b, np.float64) - np.asarray(a, np.float64)
-    sd = float(gaps.std(ddof=1))
-    return None if sd == 0 else float(gaps.mean()) / sd * _small_sample(len(gaps) - 1)
+    sd, mean = float(gaps.std(ddof=1)), float(gaps.mean())
+    return _beyond(mean) if sd == 0 else mean / sd * _small_sample(len(gaps) - 1)
+
+
+def _beyond(difference: float) -> float:
+    """The effect where nothing spreads."""
+    return math.copysign(math.inf, difference) if difference else 0.0
 
 
 def _pairs_interval(a: Sequence[float], b: Sequence[float], difference: float) -> Interval:
@@ -268,8 +273,8 @@ def least_runs(tests: int = 1, *, paired: bool = False) -> int:
     return next(runs for runs in range(2, 100) if 2 / ways(runs) <= LEVEL / tests)
 
 
-def _more(effect: float | None, runs: int, tests: int, *, paired: bool) -> int | None:
-    if effect is None or effect == 0:
+def _more(effect: float, runs: int, tests: int, *, paired: bool) -> int | None:
+    if effect == 0:
         return None
     needed = runs_to_see(abs(effect), LEVEL / tests, paired=paired)
     return None if needed is None else max(1, max(needed, least_runs(tests, paired=paired)) - runs)
@@ -282,8 +287,11 @@ def runs_to_see(effect: float, level: float = LEVEL, *, paired: bool = False) ->
     def seen(runs: int) -> bool:
         freedom = (runs - 1) * (1 if paired else 2)
         apart = effect * math.sqrt(runs if paired else runs / 2)
-        power = stats.nct.sf(stats.t.isf(level / 2, freedom), freedom, apart)
-        return bool(power >= POWER)
+        least = float(stats.t.isf(level / 2, freedom))
+        power = float(stats.nct.sf(least, freedom, apart))
+        return (
+            power >= POWER if math.isfinite(power) else apart > least
+        )  # which it is not where `apart` is huge
 
     low, high = 1, MOST_SEEDS
     if not seen(high):

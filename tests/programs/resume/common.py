@@ -23,6 +23,29 @@ def data():
     return tf.data.Dataset.from_tensor_slices((x, x.sum(axis=1, keepdims=True))).shuffle(40, seed=7).batch(8)
 
 
+def resumable(*callbacks):
+    """The data and the callbacks of `fit`; with `state=1` on the command line twinrun.ResumeState is the last of them."""
+    if not argument("state", 0):
+        return data(), callbacks
+    import twinrun
+
+    state = twinrun.ResumeState("resumed/state.npz", data())
+    return state.data, [*callbacks, state]
+
+
+def checkpointed(network, optimizer, /, **others):
+    """What a loop of its own saves, and its batches from there; with `state=1` with the optimizer and twinrun.ResumeState in it."""
+    step = tf.Variable(0, dtype=tf.int64, name="done")
+    if not argument("state", 0):
+        checkpoint = tf.train.Checkpoint(model=network, step=step, **others)
+        return checkpoint, step, lambda: data().repeat().take(EPOCHS * BATCHES - int(step))
+    import twinrun
+
+    state = twinrun.ResumeState(data=data(), model=network)
+    checkpoint = tf.train.Checkpoint(model=network, step=step, state=state, optimizer=optimizer)
+    return checkpoint, step, lambda: (batch for _ in state.epochs(EPOCHS) for batch in state.batches())
+
+
 def model():
     layers = [keras.Input((4,)), keras.layers.Dense(6), keras.layers.Dropout(0.5), keras.layers.Dense(1)]
     made = keras.Sequential(layers)

@@ -3,12 +3,12 @@
 import pathlib
 
 import keras
-from common import EPOCHS, data, model
+from common import EPOCHS, model, resumable
 
 network, files = model(), sorted(pathlib.Path().glob("epoch-*.weights.h5"))
 epoch = 0
 if files:
     network.load_weights(files[-1])
     epoch = int(files[-1].name.partition("-")[2].partition(".")[0])
-saves = keras.callbacks.ModelCheckpoint("epoch-{epoch}.weights.h5", save_weights_only=True)
-network.fit(data(), epochs=EPOCHS, initial_epoch=epoch, verbose=0, callbacks=[saves])
+ds, callbacks = resumable(keras.callbacks.ModelCheckpoint("epoch-{epoch}.weights.h5", save_weights_only=True))
+network.fit(ds, epochs=EPOCHS, initial_epoch=epoch, verbose=0, callbacks=callbacks)

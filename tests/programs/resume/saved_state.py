@@ -5,7 +5,7 @@ import pathlib
 
 import keras
 import numpy as np
-from common import EPOCHS, data, model
+from common import EPOCHS, model, resumable
 
 
 class Save(keras.callbacks.Callback):
@@ -27,4 +27,5 @@ for file in sorted(pathlib.Path("saved").glob("*.npz"))[-1:]:
         epoch = int(held["epoch"])
         for number, variable in enumerate(variables(network)):
             variable.assign(held[f"arr_{number}"])
-network.fit(data(), epochs=EPOCHS, initial_epoch=epoch, verbose=0, callbacks=[Save()])
+ds, callbacks = resumable(Save())
+network.fit(ds, epochs=EPOCHS, initial_epoch=epoch, verbose=0, callbacks=callbacks)

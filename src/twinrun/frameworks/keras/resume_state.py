@@ -3,10 +3,8 @@ whole or not there."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +16,17 @@ import tensorflow as tf
 from twinrun.errors import UsageError
 from twinrun.frameworks.keras.model_variables import metric_variables, model_variables
 from twinrun.frameworks.keras.random_states import random_states, restore_random_states
+from twinrun.frameworks.keras.state_file import read_state, write_state
 
-_SCHEMA = 1
 # In place of True, which others set to end training.
 _EPOCH_DONE = "the epoch that was resumed has no more batches"
+
+
+class _Epoch(int):
+    """Keras takes `model._initial_epoch or initial_epoch`: the first epoch counts too."""
+
+    def __bool__(self) -> bool:
+        return True
 
 
 class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState):  # type: ignore[misc]
@@ -33,7 +38,8 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
     states and the position in the data with the rest, for `for epoch in state.epochs(n): for batch in state.batches(): …`.
     Give it the model, whose seed generators a tf.train.Checkpoint leaves out.
 
-    `data` is a tf.data.Dataset, made repeatable (`twinrun.repeatable`) unless it is already."""
+    `data` is a tf.data.Dataset, made repeatable (`twinrun.repeatable`) unless it is already. An epoch of `fit` is one pass over
+    it; only data without end (`ds.repeat()`) goes with `steps_per_epoch`."""
 
     def __init__(
         self,
@@ -109,17 +115,29 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
     # fit
 
     def on_train_begin(self, logs: Any = None) -> None:
+        from twinrun.pipelines.make_repeatable import set_epoch
+
         if self.file is None:
             raise UsageError("ResumeState has no file", hint='twinrun.ResumeState("state.npz", ds)')
+        if self.data is None:
+            raise UsageError(
+                "ResumeState has no data: which batches come next, and in which order, could not be restored",
+                hint='state = twinrun.ResumeState("state.npz", ds), and fit(state.data, …), where arrays are\n'
+                "ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(x)).batch(32)",
+            )
+        if not self._endless and self.params["steps"] != self._batches:
+            raise UsageError(_not_one_pass(self.params["steps"], self._batches), hint=_ONE_PASS)
         self._metrics = None
         self.epoch = self.position = self.step = 0
         if self.file.exists():
             self._load(self.file)
-            self.model._initial_epoch = self.epoch  # as BackupAndRestore does
+            self.model._initial_epoch = _Epoch(self.epoch)  # as BackupAndRestore does
         if self._endless:  # iterated once, not once an epoch
+            set_epoch(self._dataset, 0)
             self._skip, self._batches = self.step, self.params["steps"]
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.model._initial_epoch = None  # Keras has taken it, and would take it in the next `fit` too
         resumed = epoch == self.epoch and self.position > 0
         self.epoch, self.position = epoch, self.position if resumed else 0
         self._before = self.position
@@ -130,12 +148,13 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
         self._metrics = None
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        done = self._before + batch + 1
+        done, before = self._before + batch + 1, self.step
         self.step += done - self.position
         self.position = done
         if self._batches is None:  # how many batches an epoch has is not known: only its end can be saved
             return
-        if done < self._batches and (self.step % self.every == 0 or self.model.stop_training):
+        due = self.step // self.every > before // self.every  # of several steps in one, any may be the one
+        if done < self._batches and (due or self.model.stop_training):
             self._save()
         if done >= self._batches and self._before and not self.model.stop_training:
             # Keras would ask for as many batches as a whole epoch has, and its optimizer counts those that there are not.
@@ -146,10 +165,16 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
             self.model.stop_training = False
         if self.model.stop_training and (self._batches is None or self.position < self._batches):
             return  # in the middle of it: the file holds a state from which the rest can be done
+        if self._batches is not None and self.position < self._batches:
+            ran_out = (
+                f"epoch {epoch + 1} ended after {self.position} of the {self._batches} batches of the data"
+            )
+            raise UsageError(ran_out, hint=_ONE_PASS)
         self.epoch, self.position = epoch + 1, 0
         self._save()
 
     def on_train_end(self, logs: Any = None) -> None:
+        self.model._initial_epoch = None  # where no epoch was left
         # Training that was ended early (`model.stop_training`, by a handler of SIGTERM say) can go on from the file.
         if self.file is not None and self.epoch >= self.params["epochs"]:
             self.file.unlink(missing_ok=True)
@@ -165,22 +190,10 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
         assert self.file is not None
         variables, metrics = model_variables(self.model), metric_variables(self.model)
         arrays = [np.asarray(variable) for variable in (*variables, *metrics)]
-        about = {
-            "schema": _SCHEMA,
-            "variables": len(variables),
-            "arrays": [[array.dtype.name, array.shape] for array in arrays],
-            **self._counted(),
-        }
-        packed = io.BytesIO()
-        held: dict[str, Any] = {
-            "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
-            **_as_bytes(arrays),
-        }
-        np.savez(packed, **held)
-        _replace(self.file, packed.getbuffer())
+        write_state(self.file, {"variables": len(variables), **self._counted()}, arrays)
 
     def _load(self, file: Path) -> None:
-        about, arrays = _read(file)
+        about, arrays = read_state(file)
         if not self.model.built:
             raise UsageError(
                 "the model has no variables yet to restore into",
@@ -211,6 +224,20 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
             self.model._symbolic_build(data_batch=batch)
 
 
+_ONE_PASS = (
+    "leave steps_per_epoch out, so that an epoch is one pass over the data; or give ResumeState data\n"
+    "without end: ds.repeat(), without a number"
+)
+
+
+def _not_one_pass(steps: int | None, batches: int | None) -> str:
+    """Keras goes on in the same pass with the next epoch, or starts another one: where, a restart cannot tell."""
+    has = "a number of batches that TensorFlow does not know" if batches is None else f"{batches} batches"
+    return (
+        f"an epoch has {steps} steps, and the data {has}: ResumeState cannot tell where in it an epoch begins"
+    )
+
+
 def _resumable(data: Any, seed: int, state: ResumeState) -> tuple[Any, Any, int | None]:
     """The repeatable dataset, the same from the position of the state on, and how many batches it has, where known."""
     from twinrun.pipelines import repeatable
@@ -238,44 +265,3 @@ def _seed_states(model: Any) -> list[Any]:
 def _assign(variables: list[Any], arrays: Sequence[Any]) -> None:
     for variable, array in zip(variables, arrays, strict=True):
         variable.assign(array)
-
-
-def _as_bytes(arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """NumPy's files know only its own types."""
-    return {
-        f"a{number}": np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
-        for number, array in enumerate(arrays)
-    }
-
-
-def _read(file: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
-    import ml_dtypes
-
-    try:
-        with np.load(file, allow_pickle=False) as held:
-            about = json.loads(held["about"].tobytes())
-            if about["schema"] != _SCHEMA:
-                raise ValueError(f"schema {about['schema']}")
-            arrays = []
-            for number, (name, shape) in enumerate(about["arrays"]):
-                kind = np.dtype(getattr(ml_dtypes, name, name))
-                arrays.append(np.frombuffer(held[f"a{number}"].tobytes(), kind).reshape(shape))
-    except (ValueError, KeyError, OSError, EOFError, TypeError, zipfile.BadZipFile) as problem:
-        hint = "remove it to start over"
-        raise UsageError(f"{file} is not a state that ResumeState has saved: {problem}", hint=hint) from None
-    return about, arrays
-
-
-def _replace(file: Path, content: memoryview) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_name(f".{file.name}.partial")
-    with partial.open("wb") as written:
-        written.write(content)
-        written.flush()
-        os.fsync(written.fileno())
-    partial.replace(file)
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

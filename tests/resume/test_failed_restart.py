@@ -1,0 +1,48 @@
+"""Whether a program that was started again failed on what the stopped run left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from twinrun.protocol.facts import Facts, Failure
+from twinrun.resume.failed_restart import lacking
+
+OS = ["OSError", "Exception"]
+
+
+def apart(path: str) -> bool:
+    return Path(path).is_relative_to("/work") or Path(path).is_relative_to(Path.cwd())
+
+
+@pytest.mark.parametrize(
+    ("kinds", "text", "lacks"),
+    [
+        (["FileExistsError", *OS], "[Errno 17] File exists: 'out'", False),
+        (["FileExistsError", *OS], "[Errno 17] File exists: '/tmp/lock'", True),
+        (["FileNotFoundError", *OS], "[Errno 2] No such file or directory: '/work/a b/c'", False),
+        (OS, "[Errno 98] Address already in use", True),
+        (["ConnectionRefusedError", "ConnectionError", *OS], "refused by localhost", True),
+        (OS, "[Errno 28] No space left on device: '/work/saved.h5'", True),
+        (["MemoryError"], "Unable to allocate 3 GiB", True),
+        (["ResourceExhaustedError", "OpError"], "OOM when allocating tensor", True),
+        (["UnavailableError", "OpError"], "failed to connect to all addresses", True),
+        (OS, "Unable to synchronously open file (truncated file: eof = 96)", False),
+        (["JSONDecodeError", "ValueError"], "Expecting value: line 1 column 1", False),
+        (["DataLossError", "OpError"], "Unable to open table file /work/ckpt-1.index: truncated", False),
+        (["DataLossError", "OpError"], "Unable to open table file /data/ckpt-1.index: truncated", True),
+        (["ValueError"], "Layer count mismatch", False),
+    ],
+)
+def test_a_failure_is_the_stops_doing_unless_it_is_about_something_else(
+    kinds: list[str], text: str, lacks: bool
+) -> None:
+    found = lacking(1, Facts(failure=Failure(kinds, text)), apart)
+    assert (found is not None) == lacks, found
+    assert found is None or text in found
+
+
+def test_an_exit_without_an_exception_is_taken_as_it_is_and_a_signal_is_not() -> None:
+    assert lacking(3, Facts(), apart) is None
+    assert lacking(-9, Facts(), apart) == "was ended by signal 9 (SIGKILL)"
