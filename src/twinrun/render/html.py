@@ -11,8 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from twinrun import __version__
-from twinrun.recording.frame import EVIDENCE, PHASES
-from twinrun.render.plots import Plots
+from twinrun.render.plots import STEP_PHASES, Plots
 from twinrun.render.templates import render
 from twinrun.render.text import appeared, tail_title
 from twinrun.result import CheckResult
@@ -48,7 +47,8 @@ def as_html(result: CheckResult) -> str:
         headline=result.headline,
         first=first,
         plots=plots,
-        phases=[phase for phase in PHASES if phase not in EVIDENCE],
+        phases=STEP_PHASES,
+        at_first=plots.phases_at_first(first.phase) if first is not None else {},
         meaning=_MEANING,
         appeared=appeared(first) if first and first.span > 1 else "",
         tail_title=tail_title(result.reason_kind),
