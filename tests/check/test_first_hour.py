@@ -70,6 +70,14 @@ def test_a_short_option_behind_the_program_is_noticed_too(
             ["-o", "out.json", "3"],
             f"note: -o is passed to the program, as everything after it is\nhint: for Twinrun, write twinrun check -o out.json {program} 3\n",
         ),
+        (
+            ["--pin", "7"],
+            f"note: --pin is passed to the program, as everything after it is\nhint: for Twinrun, write twinrun check --pin 7 {program}\n",
+        ),
+        (
+            ["--pin", "data.csv"],
+            f"note: --pin is passed to the program, as everything after it is\nhint: for Twinrun, write twinrun check --pin {program} data.csv\n",
+        ),
         (["-q", "-1", "-m", "small"], ""),  # the program's own, or none of ours
     ):
         check.make_context("check", [program, *words])

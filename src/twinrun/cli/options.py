@@ -4,7 +4,7 @@ variables, then [tool.twinrun] in the nearest pyproject.toml."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -130,14 +130,17 @@ def _split(args: list[str], valued: set[str]) -> tuple[list[str], list[str]]:
     own: list[str] = []
     rest = list(args)
     while rest and rest[0].startswith("-") and rest[0] != "--" and not rest[0].startswith("-m"):
-        word = rest.pop(0)
-        if word == "--pin":
-            own.append(f"--pin={rest.pop(0) if rest and _PIN.match(rest[0]) else 'default'}")
-        else:
-            own.append(word)
-            if word in valued and rest:
-                own.append(rest.pop(0))
+        words = rest[: width(rest, valued)]
+        del rest[: len(words)]
+        own += [f"--pin={words[-1] if len(words) > 1 else 'default'}"] if words[0] == "--pin" else words
     return own, rest
+
+
+def width(words: Sequence[str], valued: Collection[str]) -> int:
+    """Of how many words the option in front consists: of two where the next is its value."""
+    if words[0] == "--pin":
+        return 2 if words[1:] and _PIN.match(words[1]) else 1
+    return 2 if words[1:] and words[0] in valued else 1
 
 
 def _late(words: list[str], late: set[str], valued: set[str]) -> tuple[list[str], list[str]]:
@@ -147,10 +150,10 @@ def _late(words: list[str], late: set[str], valued: set[str]) -> tuple[list[str]
     rest = list(words)
     while rest and rest[0] != "--":
         name = rest[0].partition("=")[0]
-        width = 2 if rest[0] in late & valued else 1
-        (moved if name in late else kept).extend(rest[:width])
+        both = width(rest, late & valued)
+        (moved if name in late else kept).extend(rest[:both])
         late.discard(name)
-        del rest[:width]
+        del rest[:both]
     return moved, kept + rest[1:]
 
 
@@ -285,5 +288,8 @@ def the_program(program: Sequence[str], module: str | None) -> Program:
         raise UsageError("which program?", hint=WHICH_PROGRAM)
     return Program(program[0], tuple(program[1:]))
 
+
+# What `--output-file` was called at first, of the verbs that had it.
+OUTPUT = click.option("--output", metavar="FILE", hidden=True)
 
 TEXT_OR_JSON = output_options(("text", "json"), to="output_file")
