@@ -33,6 +33,16 @@ PROBE = "import twinrun\ntwinrun.probe('x', [1, 2])\n"
             "error: invalid value for '--output-format': 'xml' is not one of 'text', 'html', 'json', 'sarif', 'junit', "
             "'github'\nhint: see `twinrun check --help`\n",
         ),
+        (
+            ["check", "--output-format", "jsn", "train.py"],
+            "error: invalid value for '--output-format': 'jsn' is not one of 'text', 'html', 'json', 'sarif', 'junit', "
+            "'github'\nhint: did you mean json? See `twinrun check --help`\n",
+        ),
+        (
+            ["env", "lock", "--format", "requirement"],
+            "error: invalid value for '--format': 'requirement' is not one of 'lock', 'requirements'\n"
+            "hint: did you mean requirements? See `twinrun env lock --help`\n",
+        ),
         (["report"], "error: missing argument 'RESULT'\nhint: see `twinrun report --help`\n"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from twinrun.cli.options import OUTPUT, TEXT_OR_JSON, Decorator, Verbs, all_of, shared
+from twinrun.cli.options import OUTPUT, TEXT_OR_JSON, Decorator, OneOf, Verbs, all_of, shared
 
 if TYPE_CHECKING:
     from twinrun.environment.difference import Difference
@@ -80,7 +80,7 @@ def diff(ctx: click.Context, /, a: str, b: str, *, no_framework: bool, **shown: 
     "form",
     default="lock",
     show_default=True,
-    type=click.Choice(["lock", "requirements"]),
+    type=OneOf(["lock", "requirements"]),
     help="The lock itself, or pinned requirements for pip.",
 )
 @click.option(

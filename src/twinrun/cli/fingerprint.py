@@ -62,7 +62,7 @@ def fingerprint(
         if file and ctx.get_parameter_source("output_format") is ParameterSource.DEFAULT:
             output_format = "json"  # which this command reads
         show(output_format, here.as_json(), _described(here, everything), file)
-        say(f"{len(here.probes)} probes in {here.seconds:.1f} s")
+        say(f"{counted(len(here.probes), 'probe')} in {here.seconds:.1f} s")
         return
     found = compare(*given)
     same = all(each.same for each in found)

@@ -48,6 +48,24 @@ def did_you_mean(near: Sequence[str], all_of_them: str) -> str:
     return f"did you mean {near[0]}? See `{all_of_them}`" if near else f"see `{all_of_them}`"
 
 
+class OneOf(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
+    """A choice that answers a slip with what was probably meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as problem:
+            near = get_close_matches(str(value), list(self.choices), n=1)
+            help_page = f"{ctx.command_path if ctx else 'twinrun'} --help"
+            raise UsageError(refused(problem), hint=did_you_mean(near, help_page)) from None
+
+
+def refused(problem: click.ClickException) -> str:
+    """What click refuses, in the form of all our errors."""
+    message = problem.format_message().rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
 class ConfiguredVerb(click.Command):
     """A verb whose options may also be set in the project file."""
 
@@ -238,7 +256,7 @@ def _option(name: str, option: Option) -> Decorator:
     return click.option(
         *words,
         name,
-        type=click.Choice(option.choices) if option.choices else click.UNPROCESSED,
+        type=OneOf(option.choices) if option.choices else click.UNPROCESSED,
         metavar=option.metavar or {"count": "N", "time": "TIME", "size": "SIZE"}.get(option.kind),
         multiple=option.kind == "texts",
         required=option.required,

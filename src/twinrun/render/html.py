@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from twinrun import __version__
 from twinrun.render.plots import STEP_PHASES, Plots
+from twinrun.render.said_once import evidence_beside, notes_beside
 from twinrun.render.templates import render
 from twinrun.render.text import appeared, tail_title
 from twinrun.result import CheckResult
@@ -45,6 +46,8 @@ def as_html(result: CheckResult) -> str:
         policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'",
         result=result,
         headline=result.headline,
+        evidence=[evidence_beside(finding, result.experiments) for finding in result.findings],
+        notes=list(notes_beside(result)),
         first=first,
         plots=plots,
         phases=STEP_PHASES,
