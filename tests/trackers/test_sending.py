@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mlflow_stand_in import with_mlflow
 from tracked_programs import LOOSE, QUICK, trained
 
 from support import twinrun, write
+from tracker_stand_ins import with_mlflow, with_wandb
 from twinrun.comparison.verdict import Growth
 from twinrun.publish import send as sending
 from twinrun.render.several import CHECKS, as_document
 from twinrun.result import CheckResult
 
 pytestmark = pytest.mark.usefixtures("tinynet")
-
-
-def with_wandb(folder: Path, init: str) -> str:
-    """A PYTHONPATH with a stand-in for W&B whose `init` does this."""
-    package = folder / "stand-in" / "wandb"
-    package.mkdir(parents=True)
-    write(package, f"run = None\nclass Settings(dict): pass\ndef init(**given):\n    {init}\n", "__init__.py")
-    return os.pathsep.join((str(package.parent), os.environ["PYTHONPATH"]))
 
 
 @pytest.mark.skipif(find_spec("mlflow") is not None, reason="mlflow is installed")

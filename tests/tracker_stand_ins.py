@@ -1,4 +1,4 @@
-"""A package `mlflow` for tests: it refuses what MLflow refuses, and writes down what it is given."""
+"""Packages of trackers for tests. The `mlflow` refuses what MLflow refuses, and writes down what it is given."""
 
 from __future__ import annotations
 
@@ -64,9 +64,19 @@ Run = object
 
 
 def with_mlflow(folder: Path) -> str:
-    """A PYTHONPATH with it."""
-    package = folder / "stand-in" / "mlflow"
+    """A PYTHONPATH with it. It writes to the file that MLFLOW_NOTES names."""
+    return _with(folder, "mlflow", {"__init__.py": _PACKAGE, "entities.py": _ENTITIES})
+
+
+def with_wandb(folder: Path, init: str) -> str:
+    """A PYTHONPATH with a stand-in for W&B whose `init` does this."""
+    text = f"run = None\nclass Settings(dict): pass\ndef init(**given):\n    {init}\n"
+    return _with(folder, "wandb", {"__init__.py": text})
+
+
+def _with(folder: Path, name: str, files: dict[str, str]) -> str:
+    package = folder / "stand-in" / name
     package.mkdir(parents=True)
-    write(package, _PACKAGE, "__init__.py")
-    write(package, _ENTITIES, "entities.py")
+    for file, text in files.items():
+        write(package, text, file)
     return os.pathsep.join((str(package.parent), os.environ["PYTHONPATH"]))
