@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from twinrun.cli.options import width
+from twinrun.cli.word_order import width
 from twinrun.launch.program import Program
 from twinrun.masking import mask_arguments
 from twinrun.source_audit.program_files import find_script
