@@ -15,7 +15,7 @@ from command_lines import ROOT, blocks, words
 from support import PLAIN, python, twinrun, write
 from tracker_stand_ins import with_mlflow, with_wandb
 from twinrun import magic
-from twinrun.cli.fingerprint import fingerprint
+from twinrun.cli.group import cli
 from twinrun.environment import probing
 from twinrun.environment.environment import Environment, EnvironmentKey
 from twinrun.environment.numeric_fingerprint import Fingerprint, Probe
@@ -136,7 +136,7 @@ def test_the_fingerprints_of_the_page_are_compared(tmp_path: Path, monkeypatch: 
     for machine, command in commands:
         value = 1.0 if machine == "here" else 1.5
         monkeypatch.setattr(probing, "take", lambda *_, value=value, **__: taken(value))
-        answers.append(CliRunner().invoke(fingerprint, words(command)[1:]))
+        answers.append(CliRunner().invoke(cli, words(command)))
     assert [answer.exit_code for answer in answers] == [0, 0, 1]
     assert "wrote here.json" in block and answers[1].stderr.startswith("wrote here.json\n")
     for line in (
