@@ -266,3 +266,10 @@ def test_a_batch_is_folded_by_example_and_a_kernel_by_channel() -> None:
         gap.add(np.zeros(4, np.float32), np.ones(4, np.float32))
         found = gap.distance().elements
         assert found is not None and found.split == split
+
+
+def test_half_of_a_cell_is_four_eighths() -> None:
+    gap = Gap((128,), where=True)  # two elements in each cell
+    gap.add(np.zeros(4, np.float32), np.array([1, 0, 1, 1], np.float32))
+    found = gap.distance().elements
+    assert found is not None and found.rows[0].startswith("490")
