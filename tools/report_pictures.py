@@ -20,6 +20,7 @@ from browser import THEMES, chromium, missing  # noqa: E402
 _VIEWS = {
     "report": (1600, "header", "#where"),
     "report-plots": (900, "#steps", "#curves"),
+    "report-layers": (900, "#layers", "#layers"),
     "report-narrow": (400, "#where", "#steps"),
 }
 

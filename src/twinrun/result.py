@@ -250,10 +250,10 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
             return self._kept_by_all_counts()
         delivered = self.delivered.summary() if self.delivered is not None else ""
         if self.contract == "output":
-            return f": {self.runs} runs, {delivered}"
+            return f": {counted(self.runs, 'run')}, {delivered}"
         also = f"; {delivered}" if delivered else ""
         several = len(self.by_environment)
-        runs = f"{self.runs} runs in {several} environments" if several > 1 else f"{self.runs} runs"
+        runs = f"{self.runs} runs in {several} environments" if several > 1 else counted(self.runs, "run")
         each = " in each" if several > 1 else ""
         return f": {runs}, {self.compared} compared, equal {self.within}{each}{also}"
 
@@ -267,12 +267,12 @@ class CheckResult(Judged, frozen=True, tag_field="schema", tag=SCHEMA):
         *some, last = (str(each.workers) for each in self.worker_counts)
         counts = f"with {', '.join(some)} and {last} workers, one run of each"
         what = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
-        return f": {counts}, {self.steps_compared} steps: {what} equal {self.within}"
+        return f": {counts}, {counted(self.steps_compared, 'step')}: {what} equal {self.within}"
 
     @property
     def compared(self) -> str:
         """What was equal. A program without a step is judged by what it evaluates and probes."""
-        steps = f"{self.steps_compared} steps" if self.steps_compared else "evaluations and probes"
+        steps = counted(self.steps_compared, "step") if self.steps_compared else "evaluations and probes"
         workers = sum(child.worker for child in self.children)
         of = f" of {counted(workers, 'worker')}" if workers else ""
         return steps + of + and_children(len(self.children) - workers)

@@ -13,7 +13,8 @@ import pytest
 from baseline_runs import PROGRAM as IN_TENSORFLOW
 
 from support import PLAIN
-from twinrun.cli.options import BaselineVerb, arranged
+from twinrun.cli.options import BaselineVerb
+from twinrun.cli.word_order import arranged
 
 pytestmark = pytest.mark.usefixtures("tinynet")
 

@@ -33,6 +33,16 @@ PROBE = "import twinrun\ntwinrun.probe('x', [1, 2])\n"
             "error: invalid value for '--output-format': 'xml' is not one of 'text', 'html', 'json', 'sarif', 'junit', "
             "'github'\nhint: see `twinrun check --help`\n",
         ),
+        (
+            ["check", "--output-format", "jsn", "train.py"],
+            "error: invalid value for '--output-format': 'jsn' is not one of 'text', 'html', 'json', 'sarif', 'junit', "
+            "'github'\nhint: did you mean json? See `twinrun check --help`\n",
+        ),
+        (
+            ["env", "lock", "--format", "requirement"],
+            "error: invalid value for '--format': 'requirement' is not one of 'lock', 'requirements'\n"
+            "hint: did you mean requirements? See `twinrun env lock --help`\n",
+        ),
         (["report"], "error: missing argument 'RESULT'\nhint: see `twinrun report --help`\n"),
     ],
 )
@@ -69,6 +79,14 @@ def test_a_short_option_behind_the_program_is_noticed_too(
         (
             ["-o", "out.json", "3"],
             f"note: -o is passed to the program, as everything after it is\nhint: for Twinrun, write twinrun check -o out.json {program} 3\n",
+        ),
+        (
+            ["--pin", "7"],
+            f"note: --pin is passed to the program, as everything after it is\nhint: for Twinrun, write twinrun check --pin 7 {program}\n",
+        ),
+        (
+            ["--pin", "data.csv"],
+            f"note: --pin is passed to the program, as everything after it is\nhint: for Twinrun, write twinrun check --pin {program} data.csv\n",
         ),
         (["-q", "-1", "-m", "small"], ""),  # the program's own, or none of ours
     ):

@@ -4,6 +4,7 @@ only notes what it is asked for."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -137,6 +138,29 @@ def test_the_action_writes_where_it_is_told_and_may_leave_undecided_alone(runner
     assert runner.results == {"verdict": "undecided", "exit-code": "2"}
     assert (runner.project / "out.sarif").exists()
     assert runner.action({**given, "fail-on-undecided": "false"}) == 0, runner.output
+
+
+SHUFFLES = """
+import os
+if os.environ.get("TRAIN_IT"):
+    import tensorflow as tf
+    data = tf.data.Dataset.range(10).shuffle(10)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "program", "title"),
+    [
+        ("audit train.py", SHUFFLES, "title=TW201"),
+        ("check train.py", PLAIN + "import os\nmodel.weight += os.getpid()\ntrain(2)\n", "::error title="),
+    ],
+)
+def test_the_command_may_name_the_program(runner: Runner, command: str, program: str, title: str) -> None:
+    write(runner.project, program)
+    assert runner.action({"command": command, "sarif-file": "out.sarif"}) == 1, runner.output
+    assert runner.results == {"verdict": "diverges", "exit-code": "1"}
+    assert title in runner.output
+    assert json.loads((runner.project / "out.sarif").read_text())["runs"][0]["results"]
 
 
 def test_inputs_of_the_action_are_words_and_never_commands(runner: Runner) -> None:

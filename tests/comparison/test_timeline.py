@@ -256,6 +256,8 @@ def test_every_element_that_differs_is_in_its_cell(
             )
             cell = folded[np.ix_(ys, xs)]
             assert (digit == "0") == (not cell.any()) and (digit == "9") == bool(cell.all())
+            if digit not in "09":
+                assert int(digit) == math.ceil(8 * float(cell.mean()))
 
 
 def test_a_batch_is_folded_by_example_and_a_kernel_by_channel() -> None:
@@ -264,3 +266,10 @@ def test_a_batch_is_folded_by_example_and_a_kernel_by_channel() -> None:
         gap.add(np.zeros(4, np.float32), np.ones(4, np.float32))
         found = gap.distance().elements
         assert found is not None and found.split == split
+
+
+def test_half_of_a_cell_is_four_eighths() -> None:
+    gap = Gap((128,), where=True)  # two elements in each cell
+    gap.add(np.zeros(4, np.float32), np.array([1, 0, 1, 1], np.float32))
+    found = gap.distance().elements
+    assert found is not None and found.rows[0].startswith("490")

@@ -13,6 +13,7 @@ PAGES.remove(ROOT / "docs" / "reference" / "cli.md")  # which is written from th
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:^    .*\n|^\n(?=    ))+", re.MULTILINE)
 _INLINE = re.compile(r"`((?:TWINRUN_\w+=\S+ )?twinrun [^`]+)`")
+_RUNNABLE = re.compile(r"twinrun |pip |make |eval |%|import |with |TWINRUN_")
 _OPERATORS = {">", "|", "&&", "||", ";", "<"}
 
 
@@ -26,6 +27,17 @@ def blocks(page: Path) -> Iterator[list[str]]:
         commands = [line for line in lines if line.startswith("twinrun ")]
         if commands:
             yield commands
+
+
+def blocks_of(page: Path) -> Iterator[str]:
+    """The blocks that somebody could run: fenced as commands or Python, or indented and no mere answer. Without prompts."""
+    text = page.read_text()
+    fenced = [inside for kind, inside in _FENCED.findall(text) if kind in ("console", "sh", "bash", "python")]
+    indented = [
+        re.sub("^    ", "", block, flags=re.MULTILINE) for block in _INDENTED.findall(_FENCED.sub("", text))
+    ]
+    yield from (re.sub(r"^(?:\w*\$ +)", "", block, flags=re.MULTILINE) for block in fenced)
+    yield from (block.lstrip("\n") for block in indented if _RUNNABLE.match(block.lstrip("\n")))
 
 
 def mentions(page: Path) -> list[str]:

@@ -66,7 +66,7 @@ twinrun.probe("drawn", [{drawn}])
 REPEATS = PROGRAM.format(random="sys", drawn="1.0")
 DIVERGES = PROGRAM.format(random="random", drawn="random.random()")
 RUN = (
-    "audit-source", "baselines-in-ci", "check-a-program", "notebooks", "pin", "rebuild-an-environment", "record-and-compare",
+    "audit-source", "baselines-in-ci", "check-a-program", "debug-an-op", "notebooks", "pin", "rebuild-an-environment", "record-and-compare",
     "reports", "use-the-fixes",
 )  # fmt: skip
 # Minutes; a package index; TensorFlow, which other tests start for them.
@@ -78,7 +78,7 @@ def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Pa
     (tmp_path / "package").mkdir()
     for block in blocks(ROOT / "docs" / "how-to" / f"{page}.md"):
         diverges = any("--resume-diagnosis" in line for line in block)
-        for name in ("train.py", "package/train.py"):
+        for name in ("train.py", "package/train.py", "conv.py", "pooling.py"):
             write(tmp_path, DIVERGES if diverges else REPEATS, name)
         cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": REPEATS}
         book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 from command_lines import ROOT, blocks, words
 
 from support import PLAIN, python, twinrun, write
+from tracker_stand_ins import with_mlflow, with_wandb
+from twinrun import magic
+from twinrun.cli.group import cli
+from twinrun.environment import probing
+from twinrun.environment.environment import Environment, EnvironmentKey
+from twinrun.environment.numeric_fingerprint import Fingerprint, Probe
+from twinrun.trackers import TITLES
 
 PAGES = ROOT / "docs" / "how-to"
 pytestmark = pytest.mark.usefixtures("tinynet")
+
+
+def console(page: str) -> list[str]:
+    """Its blocks of commands, with what they answer."""
+    text = (PAGES / f"{page}.md").read_text()
+    return re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def code(page: str) -> list[str]:
@@ -69,6 +86,113 @@ def test_the_command_of_the_page_on_resuming_works(tmp_path: Path) -> None:
     write(tmp_path, RESUMED)
     answer = twinrun(*words(line), cwd=tmp_path)
     assert answer.code == 0 and answer.out.startswith("repeats: stopped by SIGKILL 2 times, resumed equals ")
+
+
+# The program of which the page on auditing shows the answer.
+AUDITED = """import keras
+import numpy as np
+import tensorflow as tf
+np.random.seed(42)
+tf.random.set_seed(42)
+model = keras.Sequential(
+    [
+        keras.layers.Input((4,)),
+        keras.layers.Dense(8),
+        keras.layers.Dense(8),
+        keras.layers.Dense(1),
+    ]
+)
+model.fit(np.ones((8, 4)), np.ones(8))
+"""
+
+
+def test_the_audit_of_the_page_answers_as_it_shows(tmp_path: Path) -> None:
+    command, *lines = console("audit-source")[0].splitlines()
+    write(tmp_path, AUDITED)
+    answer = twinrun(*words(command.removeprefix("$ ")), cwd=tmp_path)
+    assert (answer.code, answer.out.splitlines()) == (1, lines), answer.out + answer.err
+
+
+def test_the_fingerprints_of_the_page_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for the probes, which take seconds and which other tests run: here there are two, and one of them differs."""
+
+    def probe(name: str, group: str, value: float) -> Probe:
+        values = base64.b64encode(np.full(4, value, np.float32).tobytes()).decode()
+        return Probe(name, group, dtype="float32", shape=(4,), digest=str(value), values=values)
+
+    def taken(value: float) -> Fingerprint:
+        probes = (probe("matmul 32", "matmul", value), probe("uniform", "random stream", 1.0))
+        return Fingerprint(Environment({}, EnvironmentKey()), probes)
+
+    monkeypatch.chdir(tmp_path)
+    block = console("compare-two-machines")[0]
+    commands = re.findall(r"^(here|there)\$ +(twinrun .*)$", block, re.MULTILINE)
+    assert [words(command) for _, command in commands] == [
+        ["fingerprint"],
+        ["fingerprint", "-o", "here.json"],
+        ["fingerprint", "here.json"],
+    ]
+    answers = []
+    for machine, command in commands:
+        value = 1.0 if machine == "here" else 1.5
+        monkeypatch.setattr(probing, "take", lambda *_, value=value, **__: taken(value))
+        answers.append(CliRunner().invoke(cli, words(command)))
+    assert [answer.exit_code for answer in answers] == [0, 0, 1]
+    assert "wrote here.json" in block and answers[1].stderr.startswith("wrote here.json\n")
+    for line in (
+        "matmul (",
+        "random stream: ",
+        " ULPs apart, ",
+        "do not expect a bitwise baseline to hold on both",
+    ):
+        assert line in block and any(line in answer.stdout for answer in answers), line
+
+
+def test_the_clusters_of_the_page_answer_as_it_shows(tmp_path: Path) -> None:
+    """With a framework that knows nothing of clusters: every worker trains by itself."""
+    page = PAGES / "check-a-cluster.md"
+    write(tmp_path, f"{PLAIN}\ntrain(4)\n")
+    two, counts = [line for block in blocks(page) for line in block]
+    answer = twinrun(*words(two), cwd=tmp_path)
+    promised = answer.out.splitlines()[:3]
+    assert answer.code == 0 and "\n".join(f"    {line}" for line in promised) in page.read_text(), answer.out
+    answer = twinrun(*words(counts), cwd=tmp_path)
+    assert answer.code in (0, 1) and "with 2 workers, beside 1 worker:\n" in answer.out, (
+        answer.out + answer.err
+    )
+
+
+def test_the_cells_of_the_page_on_notebooks_have_options_that_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tests/notebooks/test_magic.py runs such cells in a real kernel."""
+    monkeypatch.chdir(tmp_path)
+    text = (PAGES / "notebooks.md").read_text()
+    options = re.findall(r"^(?:    )?%%twinrun(.*)$", text, re.MULTILINE)
+    assert options == ["", " --earlier", " --steps 20 --no-diagnose"]
+    given = [magic._given(each) for each in options]
+    assert [each["earlier"] for each in given] == [False, True, False]
+    assert given[2]["steps"] == 20 and given[2]["no_diagnose"]
+
+
+def test_the_checks_of_the_page_on_trackers_are_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To stand-ins, as far as a package is not installed."""
+    init = "from types import SimpleNamespace as S; nothing = lambda *a, **b: None; return S(dir='files', offline=True, url='', summary={}, log=nothing, save=nothing, finish=nothing)"
+    monkeypatch.setenv("PYTHONPATH", with_wandb(tmp_path, init))
+    monkeypatch.setenv("PYTHONPATH", with_mlflow(tmp_path))
+    write(tmp_path, f"{PLAIN}\ntrain(2)\n")
+    lines, *_ = blocks(PAGES / "trackers.md")
+    made = twinrun("check", "--output-format", "json", "-o", "result.json", "train.py", cwd=tmp_path)
+    assert made.code == 0
+    for line in lines:
+        title = next(title for name, title in TITLES.items() if f"--{name}" in line)
+        answer = twinrun(*words(line), cwd=tmp_path, env={"MLFLOW_NOTES": "notes"})
+        if title == "TensorBoard" and find_spec("tensorboard") is None:
+            assert "TensorBoard is not installed here" in answer.err
+            continue
+        assert answer.code == 0 and f"\nlogged to {title}: " in f"\n{answer.err}", f"{line}\n{answer.err}"
 
 
 TESTED = f"""

@@ -238,7 +238,9 @@ def test_the_commands_show_lock_check_and_compare(tmp_path: Path, monkeypatch: p
         ]
         is False
     )
-    assert run(env, ["lock", "--no-framework"]).exit_code == 0
+    written = run(env, ["lock", "--no-framework"])
+    assert (written.exit_code, written.stdout) == (0, "") and "wrote twinrun.lock\n" in written.stderr
+    assert "--output " not in run(env, ["lock", "--help"]).stdout
     assert run(env, ["check", "--no-framework"]).exit_code == 0
     locked = json.loads(Path("twinrun.lock").read_text())
     locked["packages"][0]["version"] = "0.0"
@@ -246,7 +248,7 @@ def test_the_commands_show_lock_check_and_compare(tmp_path: Path, monkeypatch: p
     checked = run(env, ["check", "--no-framework", "--output-format", "json"])
     assert checked.exit_code == 1
     assert json.loads(checked.stdout)["matches"] is False
-    from_lock = run(env, ["lock", "--from", "twinrun.lock", "--format", "requirements", "-o", "-"])
+    from_lock = run(env, ["lock", "--from", "twinrun.lock", "--format", "requirements", "--output", "-"])
     assert f"{locked['packages'][0]['name']}==0.0" in from_lock.stdout
     assert isinstance(run(env, ["diff", "nothing.json", "a.json"]).exception, BadRecording)
 
@@ -290,7 +292,8 @@ def test_rendering_the_default_lock_again_leaves_it_as_it_is(
     write_lock(locked, "lock", Path("twinrun.lock"))
     rendered = CliRunner().invoke(env, ["lock", "--from", "twinrun.lock", "--format", "requirements"])
     assert rendered.exit_code == 0
-    assert rendered.stdout == "wrote twinrun.lock.requirements.txt\n"
+    assert rendered.stdout == ""
+    assert rendered.stderr.splitlines()[0] == "wrote twinrun.lock.requirements.txt"
     assert read_lock(Path("twinrun.lock")) == locked
 
 

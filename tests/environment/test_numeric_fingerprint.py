@@ -169,6 +169,26 @@ def test_other_shapes_and_probes_of_one_side_alone_are_not_comparable() -> None:
     ]
 
 
+@pytest.mark.parametrize("option", ["-o", "--output-file", "--output"])
+def test_the_result_goes_to_the_file_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    from twinrun.environment import probing
+    from twinrun.environment.environment import Environment, EnvironmentKey
+
+    one = Fingerprint(Environment({}, EnvironmentKey()), (_probe(np.zeros(3, np.float32), "a"),))
+    monkeypatch.setattr(probing, "take", lambda *_, **__: one)
+    run, here, answer = CliRunner().invoke, str(tmp_path / "here.json"), tmp_path / "answer"
+    kept = run(verb, [option, here])
+    assert (kept.exit_code, kept.stdout) == (0, "") and f"wrote {here}\n" in kept.stderr
+    assert read_fingerprint(Path(here)) == one
+    for files in ([here, here], [here]):
+        compared = run(verb, [*files, option, str(answer)])
+        assert (compared.exit_code, compared.stdout) == (0, "") and f"wrote {answer}\n" in compared.stderr
+        assert "1 operation agrees in bits" in answer.read_text()
+        answer.unlink()
+
+
 @pytest.mark.parametrize("threads", ["0", "two", "-1", "1,,x"])
 def test_thread_counts_that_make_no_sense_are_refused(threads: str) -> None:
     from twinrun.errors import UsageError

@@ -179,7 +179,7 @@ def test_clean(root: Path) -> None:
     assert clean("--limit", "0.25MB")[0].startswith(f"removed {folders[1]} (")
     assert names(root) == {"check-0", "check-3"}
     with used_elsewhere(folders[3]):
-        assert clean("--all")[-1].startswith("1 recordings (")
+        assert clean("--all")[-1].startswith("1 recording (")
     assert clean("--all", "--output-format", "json")[1:3] == [
         ' "schema": "twinrun/clean/1",',
         f' "folder": "{root}",',

@@ -180,7 +180,7 @@ def full(text: str = "dense/kernel", file: str | None = None) -> CheckResult:
         timeline=drift(text, text),
         timing={"seconds": 2.5},
         recordings=(text,),
-        notes=(text,),
+        notes=(f"noted: {text}",),
         output_tail=text,
         delivered=Delivered(
             "different",

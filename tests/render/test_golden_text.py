@@ -9,7 +9,7 @@ import pytest
 from samples import COUNTED, REPEATING, SCALAR, TYPICAL, UNJUDGED
 
 from twinrun.render.text import as_lines
-from twinrun.result import CheckResult
+from twinrun.result import CheckResult, ChildResult
 from twinrun.terminal import text_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -51,6 +51,14 @@ def test_no_row_is_wider_than_the_terminal(width: int) -> None:
         rows = drawn(result, width, False, True).splitlines()
         # A fix is not cut: the end of a line may be all that it changes.
         assert all(len(row) <= width or row.lstrip(" fix:")[0] in "+-" for row in rows)
+
+
+def test_of_one_there_is_no_plural() -> None:
+    one = REPEATING.replace(steps_compared=1, children=(ChildResult("child", "repeats", steps=1),))
+    text = drawn(one, 120, False, False)
+    assert "2 runs, 1 step and 1 child process compared" in text
+    assert "child: repeats, 1 step\n" in text and "1 steps" not in text
+    assert "4 workers, one run of each, 1 step: " in COUNTED.replace(steps_compared=1).headline
 
 
 def test_colour_changes_nothing_but_the_colour() -> None:

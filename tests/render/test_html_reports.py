@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from samples import COUNTED, DRIFTING, NASTY, REPEATING, UNJUDGED, drift, full, largest, results
 
+from twinrun.comparison.timeline import Grid, Row, Timeline
 from twinrun.quote import quoted
 from twinrun.render import rendered
 from twinrun.render.html import as_html
@@ -68,6 +69,44 @@ class Page(HTMLParser):
     @property
     def text(self) -> str:
         return " ".join(" ".join(self.words).split())
+
+
+def strip(result: CheckResult) -> dict[str, str]:
+    """The phases of the step that differs first, and how each of them is shown."""
+    found = re.findall(r'<li class="(\w+)" title="[^"]*">(\w+)', as_html(result))
+    return {phase: shown for shown, phase in found}
+
+
+def test_only_phases_that_were_compared_are_shown_as_equal() -> None:
+    shown = {
+        "init": "unseen",
+        "batch": "equal",
+        "probe": "unseen",
+        "forward": "unseen",
+        "loss": "equal",
+        "gradient": "unseen",
+    }
+    assert strip(DRIFTING) == {**shown, "weights": "here", "metric": "unseen", "final": "unseen"}  # fmt: skip
+    assert "gradient : not observed" in Page(as_html(DRIFTING)).text
+    # A phase that is observed in some steps only, and one that differs within the contract.
+    steps = Grid(
+        1,
+        1,
+        (
+            Row("init", "=.."),
+            Row("probe", "..="),
+            Row("loss", ".=~"),
+            Row("weights", ".=x"),
+            Row("final", "..="),
+        ),
+    )
+    some = DRIFTING.replace(contract="rtol=1e-3", timeline=Timeline(("A", "B"), phases=steps))  # fmt: skip
+    shown |= {"init": "equal", "batch": "unseen", "probe": "equal", "loss": "within"}
+    assert strip(some) == {**shown, "weights": "here", "metric": "unseen", "final": "later"}
+    earlier = Grid(1, 1, (*steps.rows[:3], Row("weights", ".x.")))
+    assert strip(some.replace(timeline=Timeline(phases=earlier)))["probe"] == "unseen"
+    # What a recording does not say is not guessed.
+    assert set(strip(DRIFTING.replace(timeline=None)).values()) == {"here", "later"}
 
 
 def test_everything_of_a_result_is_on_the_page() -> None:

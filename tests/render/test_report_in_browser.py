@@ -125,6 +125,15 @@ def test_a_step_that_is_clicked_is_chosen_in_every_plot_and_in_the_address(opene
     assert words(page, "layers-plot") == "Step 31, net/dense (2 tensors): different"
 
 
+def test_a_step_is_chosen_where_the_address_must_stay(opened: Open) -> None:
+    """As in a viewer that shows the page in a sandbox."""
+    page = opened(DRIFTING)
+    page.evaluate("() => { history.replaceState = () => { throw new DOMException('sandboxed') } }")
+    page.locator("#steps-plot").press("End")
+    assert words(page, "steps-plot").startswith("Step 31: ") and not page.url.endswith("#step-31")
+    assert words(page, "layers-plot").startswith("Step 31, ")
+
+
 def test_tensors_units_and_curves_are_chosen_by_click(opened: Open) -> None:
     page = opened(DRIFTING)
     lines = page.locator("#growth-plot .line")

@@ -38,8 +38,9 @@ class Run:
     def labels(self, values: Mapping[str, str], step: int = 0) -> None:
         self.given.update(values)
 
-    def numbers(self, values: Mapping[str, float], step: int) -> None:
-        self.given.update({f"{name}@{step}": value for name, value in values.items()})
+    def numbers(self, by_step: Mapping[int, Mapping[str, float]]) -> None:
+        for step, values in by_step.items():
+            self.given.update({f"{name}@{step}": value for name, value in values.items()})
 
     def text(self, name: str, markdown: str) -> None:
         self.given[name] = markdown

@@ -77,7 +77,7 @@ def test_epochs_that_one_run_lacks_may_have_differed() -> None:
     del b[1]
     result = compared(epochs("abc", "def", "ghi"), b)
     assert result.first_difference is not None and result.first_difference.epoch == 2
-    assert result.notes == ("epochs 1 are in one of the runs only, and may differ too",)
+    assert result.notes == ("epoch 1 is in one of the runs only, and may differ too",)
 
 
 def saved(folder: Path, found: dict[int, Epoch], last: int) -> Path:

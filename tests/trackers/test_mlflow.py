@@ -100,6 +100,17 @@ def test_a_check_becomes_a_run(server: str, tmp_path: Path) -> None:
     assert artifact(server, run, "twinrun/report.html").startswith("<!doctype html>")
 
 
+def test_each_configured_program_becomes_a_run(server: str, tmp_path: Path) -> None:
+    write(tmp_path, LOOSE)
+    programs = "".join(f'[tool.twinrun.programs.{name}]\nprogram = "train.py"\n' for name in ("one", "two"))
+    write(tmp_path, programs, "pyproject.toml")
+    env = {"PYTHONPATH": path(), "MLFLOW_TRACKING_URI": server}
+    answer = twinrun(*QUICK, "--mlflow", cwd=tmp_path, env=env)
+    assert answer.code == 1 and answer.err.count("logged to MLflow: mlflow:") == 2, answer.err
+    named = {run["info"]["run_name"]: run["info"]["status"] for run in runs(server, "")}
+    assert named["twinrun one"] == named["twinrun two"] == "FINISHED"
+
+
 def test_a_server_that_is_not_there_costs_a_warning(tmp_path: Path) -> None:
     write(tmp_path, LOOSE)
     nowhere = f"http://127.0.0.1:{free_port()}"

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
+import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tracked_programs import LOOSE, QUICK, trained
 
 from support import twinrun, write
+from tracker_stand_ins import with_mlflow, with_wandb
+from twinrun.comparison.verdict import Growth
 from twinrun.publish import send as sending
+from twinrun.render.several import CHECKS, as_document
 from twinrun.result import CheckResult
 
 pytestmark = pytest.mark.usefixtures("tinynet")
-
-
-def with_wandb(folder: Path, init: str) -> str:
-    """A PYTHONPATH with a stand-in for W&B whose `init` does this."""
-    package = folder / "stand-in" / "wandb"
-    package.mkdir(parents=True)
-    write(package, f"run = None\nclass Settings(dict): pass\ndef init(**given):\n    {init}\n", "__init__.py")
-    return os.pathsep.join((str(package.parent), os.environ["PYTHONPATH"]))
 
 
 @pytest.mark.skipif(find_spec("mlflow") is not None, reason="mlflow is installed")
@@ -56,6 +52,56 @@ def test_a_tracker_that_does_not_answer_is_given_up(
     monkeypatch.setattr(sending, "_LONGEST", 2.0)
     sending.send(CheckResult("train.py", "repeats").as_json(), {"wandb": ""})
     assert "warning: not logged to Weights & Biases: it gave no answer within 2 s" in capsys.readouterr().err
+
+
+@pytest.fixture
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a stand-in for MLflow writes down what it is given."""
+    monkeypatch.setenv("PYTHONPATH", with_mlflow(tmp_path))
+    monkeypatch.setenv("MLFLOW_NOTES", str(tmp_path / "notes"))
+    return tmp_path / "notes"
+
+
+def noted(notes: Path, what: str) -> list[dict[str, Any]]:
+    return [note for note in map(json.loads, notes.read_text().splitlines()) if what in note]
+
+
+def test_each_of_several_programs_becomes_a_run_below_the_same_parent(
+    notes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_RUN_ID", "parent")
+    results = [(name, CheckResult("train.py", "repeats")) for name in ("one", "two")]
+    sending.send(as_document(results, CHECKS), {"mlflow": ""})
+    assert capsys.readouterr().err == "".join(
+        f"logged to MLflow: mlflow:run{number} at nowhere\n" for number in (1, 2)
+    )
+    assert noted(notes, "started") == [
+        {"started": f"twinrun {name}", "below": "parent"} for name in ("one", "two")
+    ]
+    assert noted(notes, "ended") == [{"ended": f"run{number}", "status": "FINISHED"} for number in (1, 2)]
+
+
+def test_metrics_go_to_mlflow_together_and_under_names_that_it_takes(
+    notes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [
+        "a//b",
+        "a/b",
+        "/a/b/",
+        "a/./b",
+        "../../etc/passwd",
+        "50 % off?",
+        f"x{'y' * 300}",
+        f"x{'y' * 301}",
+    ]
+    growth = [Growth(step, 1, 0.5, name) for step in range(1, 201) for name in names]
+    sending.send(CheckResult("train.py", "repeats", growth=tuple(growth)).as_json(), {"mlflow": ""})
+    assert (said := capsys.readouterr().err).startswith("logged to MLflow"), said
+    batches = [note["metrics"] for note in noted(notes, "metrics")]
+    assert [len(batch) for batch in batches] == [1000, 1000, 1000, 203]  # the three are of the whole check
+    points = [(name, step) for batch in batches for name, _, step in batch]
+    assert len(set(points)) == len(points)  # each has a name to itself
+    assert len({name for name, _ in points if name.startswith("distance/")}) == 2 * len(names)
 
 
 def test_only_checks_can_be_logged(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ set -uo pipefail
 result=$(mktemp)
 read -r -a command <<<"${TWINRUN_ACTION_COMMAND:-check}"
 read -r -a arguments <<<"${TWINRUN_ACTION_ARGUMENTS:-}"
-# Options stand before the program, which takes whatever follows it.
-twinrun "${command[@]}" --output-format json --output-file "$result" ${arguments[@]+"${arguments[@]}"}
+# Options stand right after the verb: `command` may name the program too, which takes whatever follows it.
+case ${command[0]-} in baseline | env) words=2 ;; *) words=1 ;; esac
+twinrun "${command[@]:0:words}" --output-format json --output-file "$result" \
+  "${command[@]:words}" ${arguments[@]+"${arguments[@]}"}
 code=$?
 if [ -s "$result" ]; then
   twinrun report --output-format github "$result"

@@ -281,7 +281,7 @@ def _line(each: Listed) -> str:
     if each.baseline is None:
         return f"{each.name}  DAMAGED  {each.problem}"
     kept = each.baseline
-    parts = [each.name, kept.environment.name, kept.contract, f"{kept.last_step} steps", kept.recorded]
+    parts = [each.name, kept.environment.name, kept.contract, counted(kept.last_step, "step"), kept.recorded]
     return "  ".join(parts) + (_accepted(len(kept.history)))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from twinrun.cli.options import ConfiguredVerb, output_options, shared
+from twinrun.counted import counted
 
 
 @click.command(cls=ConfiguredVerb)
@@ -32,9 +33,8 @@ def clean(limit: int | None, keep_newest: int | None, **given: Any) -> None:
     verb = "would remove" if given["dry_run"] else "removed"
     taken = sum(each.nbytes for each in left)
     lines = [f"{verb} {each.folder} ({size_in_words(each.nbytes)})" for each in removed]
-    lines.append(
-        f"{len(left)} recordings ({size_in_words(taken)}) {'would stay' if given['dry_run'] else 'stay'} in {root}"
-    )
+    stay = "would stay" if given["dry_run"] else "stays" if len(left) == 1 else "stay"
+    lines.append(f"{counted(len(left), 'recording')} ({size_in_words(taken)}) {stay} in {root}")
     document = {
         "schema": "twinrun/clean/1",
         "folder": str(root),

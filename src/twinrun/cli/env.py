@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from twinrun.cli.options import TEXT_OR_JSON, Decorator, Verbs, all_of
+from twinrun.cli.options import OUTPUT, TEXT_OR_JSON, Decorator, OneOf, Verbs, all_of, shared
 
 if TYPE_CHECKING:
     from twinrun.environment.difference import Difference
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 NO_FRAMEWORK = click.option(
     "--no-framework", is_flag=True, help="Do not load the installed framework; packages are read by name."
 )
+
+_LOCK_FILE = "Where to write it; `-` is stdout.  [default: twinrun.lock, or twinrun.lock.requirements.txt]"
 
 
 def _reading(everything: str = "Also what should not matter.") -> Decorator:
@@ -65,13 +67,8 @@ def diff(ctx: click.Context, /, a: str, b: str, *, no_framework: bool, **shown: 
 
 
 @env.command()
-@click.option(
-    "-o",
-    "--output-file",
-    "--output",
-    "output",
-    help="Where to write it; `-` is stdout.  [default: twinrun.lock, or twinrun.lock.requirements.txt]",
-)
+@shared("output_file", output_file={"help": _LOCK_FILE})
+@OUTPUT
 @click.option(
     "--from",
     "source",
@@ -83,7 +80,7 @@ def diff(ctx: click.Context, /, a: str, b: str, *, no_framework: bool, **shown: 
     "form",
     default="lock",
     show_default=True,
-    type=click.Choice(["lock", "requirements"]),
+    type=OneOf(["lock", "requirements"]),
     help="The lock itself, or pinned requirements for pip.",
 )
 @click.option(
@@ -92,15 +89,23 @@ def diff(ctx: click.Context, /, a: str, b: str, *, no_framework: bool, **shown: 
 @click.option("--loaded", is_flag=True, help="Only the packages the program imported.")
 @NO_FRAMEWORK
 def lock(
-    *, output: str | None, source: str, form: str, hashes: bool, loaded: bool, no_framework: bool
+    *,
+    output_file: str | None,
+    output: str | None,
+    source: str,
+    form: str,
+    hashes: bool,
+    loaded: bool,
+    no_framework: bool,
 ) -> None:
     """Write the versions, variables and thread settings to rebuild this environment."""
     from twinrun.environment.locate import HERE, file_of
     from twinrun.environment.lock import lock_of, read_lock, requirements, target_of, write_lock
     from twinrun.environment.lock_hashes import with_hashes
-    from twinrun.terminal import draw, inline, say, write
+    from twinrun.terminal import inline, say, write
 
-    target = None if output == "-" else target_of(output, form, file_of(source))
+    file = output_file or output
+    target = None if file == "-" else target_of(file, form, file_of(source))
     if _is_lock(source):
         locked = read_lock(Path(source))
     else:
@@ -111,7 +116,7 @@ def lock(
         write(locked.text() if form == "lock" else requirements(locked))
     else:
         write_lock(locked, form, target)
-        draw([f"wrote {target}"])
+        say(f"wrote {inline(str(target))}")
     if not locked.complete:
         say(f"hint: hashes {inline(locked.hashes)}")
     for note in locked.notes:

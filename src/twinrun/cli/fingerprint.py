@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from click.core import ParameterSource
 
-from twinrun.cli.options import output_options
+from twinrun.cli.options import OUTPUT, TEXT_OR_JSON
 from twinrun.counted import counted
 from twinrun.errors import UsageError
 
@@ -20,55 +21,48 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "-o",
-    "--output-file",
-    "--output",
-    "output",
-    type=click.Path(path_type=Path),
-    help="Keep this machine's fingerprint in a file.",
-)
-@click.option(
     "--threads", default="", help="Thread counts to probe, such as 1,2,8; the one in use by default."
 )
 @click.option(
     "--determinism/--no-determinism", default=True, show_default=True, help="Probe with op determinism."
 )
 @click.option("--all", "everything", is_flag=True, help="Every probe, not only those that differ.")
-@output_options(("text", "json"), to="")
+@TEXT_OR_JSON
+@OUTPUT
 @click.pass_context
 def fingerprint(
     ctx: click.Context,
     *,
     files: tuple[Path, ...],
-    output: Path | None,
     threads: str,
     determinism: bool,
     everything: bool,
     output_format: str,
+    output_file: str | None,
+    output: str | None,
 ) -> None:
     """Take this machine's numeric fingerprint, and compare it with FILES of other machines.
 
-    No file: take it and print it. One file: take it and compare. Two files: compare them. Exit 1 when bits
-    differ.
+    No file: take it and print it, or keep it in a file (-o), as JSON unless text is asked for. One file: take it
+    and compare. Two files: compare them. Exit 1 when bits differ.
     """
-    from twinrun.environment.environment import write_whole
     from twinrun.environment.numeric_fingerprint import compare, read_fingerprint
     from twinrun.environment.probing import take
-    from twinrun.render import json_text, show
+    from twinrun.render import show
     from twinrun.terminal import say
 
     if len(files) > 2:
         raise UsageError("at most two fingerprints can be compared")
     given = [read_fingerprint(path) for path in files]
+    file = output_file or output
     if len(given) < 2:
         here = take(_counts(threads), determinism=determinism)
-        if output is not None:
-            write_whole(output, json_text(here.as_json()))
-            say(f"wrote {output}")
         given.append(here)
     if len(given) == 1:
-        show(output_format, here.as_json(), _described(here, everything))
-        say(f"{len(here.probes)} probes in {here.seconds:.1f} s")
+        if file and ctx.get_parameter_source("output_format") is ParameterSource.DEFAULT:
+            output_format = "json"  # which this command reads
+        show(output_format, here.as_json(), _described(here, everything), file)
+        say(f"{counted(len(here.probes), 'probe')} in {here.seconds:.1f} s")
         return
     found = compare(*given)
     same = all(each.same for each in found)
@@ -79,7 +73,7 @@ def fingerprint(
         "keys": [one.environment.name for one in given],
         "agreements": msgspec.to_builtins(found),
     }
-    show(output_format, document, _compared(given, found, everything))
+    show(output_format, document, _compared(given, found, everything), file)
     if not same:
         say("hint: record a baseline on each, or give it a contract with a tolerance")
     ctx.exit(0 if same else 1)
@@ -101,7 +95,7 @@ def _described(fingerprint: Fingerprint, everything: bool) -> Iterator[str]:
         yield f"  {digest}  {group} ({len(members)})"
         for probe in members if everything else ():
             answer = probe.digest or "did not run"
-            yield f"    {answer:<16}  {probe.name}, {probe.device}, {probe.threads} threads"
+            yield f"    {answer:<16}  {probe.name}, {probe.device}, {counted(probe.threads, 'thread')}"
     for probe in fingerprint.probes:
         if probe.error:
             yield f"  did not run: {probe.name} on {probe.device}: {probe.error}"
@@ -127,13 +121,14 @@ def _conclusion(found: list[Agreement]) -> str:
     """Will a baseline of one machine hold on the other?"""
     apart = [each for each in found if not each.same]
     if not apart:
-        return (
-            f"all {len(found)} operations agree in bits: a bitwise baseline can be expected to hold on both"
-        )
+        agree = f"all {len(found)} operations agree" if len(found) != 1 else "1 operation agrees"
+        return f"{agree} in bits: a bitwise baseline can be expected to hold on both"
     distances = [each.max_ulp for each in apart if each.max_ulp is not None]
     worst = f", by up to {max(distances)} ULPs" if distances else ""
-    counted = f"{len(apart)} of {len(found)} operations differ{worst}"
-    return f"{counted}: do not expect a bitwise baseline to hold on both"
+    differ = (
+        f"{len(apart)} of {counted(len(found), 'operation')} {'differs' if len(apart) == 1 else 'differ'}"
+    )
+    return f"{differ}{worst}: do not expect a bitwise baseline to hold on both"
 
 
 def _outcome(each: Agreement) -> str:

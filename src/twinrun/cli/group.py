@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from twinrun import __version__
 from twinrun.cli import COULD_NOT_JUDGE, VERBS, page
-from twinrun.cli.options import Verbs, did_you_mean
+from twinrun.cli.options import Verbs, did_you_mean, refused
 from twinrun.errors import TwinrunError, UsageError
 from twinrun.interrupt import Interrupted, pending
 from twinrun.masking import mask
@@ -80,8 +80,7 @@ def refusal(problem: click.ClickException) -> UsageError:
         near = get_close_matches(problem.option_name, problem.possibilities or (), n=1)
         hint = did_you_mean(near, f"{path} --help")
         return UsageError(f"unknown option {problem.option_name}", hint=hint)
-    message = problem.format_message().rstrip(".")
-    return UsageError(message[:1].lower() + message[1:], hint=f"see `{path} --help`")
+    return UsageError(refused(problem), hint=f"see `{path} --help`")
 
 
 @click.group(cls=TopVerbs, context_settings={"help_option_names": ["-h", "--help"]})

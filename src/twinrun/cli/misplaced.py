@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from twinrun.cli.word_order import width
 from twinrun.launch.program import Program
 from twinrun.masking import mask_arguments
 from twinrun.source_audit.program_files import find_script
@@ -21,19 +22,18 @@ def note_misplaced(verb: str, params: Sequence[click.Parameter], before: list[st
     """Say which of our options the program is given, and how to write them for us: but for those of the program's own.
     `before` are the words in front of the program."""
     ours = {name: param for param in params for name in param.opts if name.startswith("-") and name != "-m"}
+    valued = {name for name, param in ours.items() if not getattr(param, "is_flag", False)}
     names: list[str] = []
     moved: list[str] = []
     theirs: list[str] = []
     rest = list(program.arguments)
     while rest and rest[0] != "--":
         name = rest[0].partition("=")[0] if rest[0].startswith("--") else rest[0]
-        param = ours.get(name)
-        flag = param is None or "=" in rest[0] or bool(getattr(param, "is_flag", False)) or name == "--pin"
-        mine = param is not None and not _knows(program, name)
-        width = 1 if flag or not mine else 2
+        mine = name in ours and not _knows(program, name)
+        words = rest[: width(rest, valued)] if mine else rest[:1]
         names += [name] if mine else []
-        (moved if mine else theirs).extend(rest[:width])
-        del rest[:width]
+        (moved if mine else theirs).extend(words)
+        del rest[: len(words)]
     if not moved:
         return
     words = [*before, *moved, *(["-m"] if program.module else []), program.target]

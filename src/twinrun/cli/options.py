@@ -3,7 +3,6 @@ variables, then [tool.twinrun] in the nearest pyproject.toml."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -15,14 +14,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from twinrun import untrusted
+from twinrun.cli.word_order import arranged, split
 from twinrun.errors import UsageError
 from twinrun.launch.program import Program
 from twinrun.settings import OPTIONS, Option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 WHICH_PROGRAM = "twinrun check train.py --epochs 2, or twinrun check -m package.train"
-_PART = r"(\d+|strict|reseed|(seed|device|threads|allow|only|leave-out|streams)=[^,\s]+)"
-_PIN = re.compile(f"^{_PART}(,{_PART})*$")
 
 
 class Verbs(click.Group):
@@ -46,6 +44,24 @@ class Verbs(click.Group):
 def did_you_mean(near: Sequence[str], all_of_them: str) -> str:
     """A hint with what was probably meant, and the command that lists everything."""
     return f"did you mean {near[0]}? See `{all_of_them}`" if near else f"see `{all_of_them}`"
+
+
+class OneOf(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
+    """A choice that answers a slip with what was probably meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as problem:
+            near = get_close_matches(str(value), list(self.choices), n=1)
+            help_page = f"{ctx.command_path if ctx else 'twinrun'} --help"
+            raise UsageError(refused(problem), hint=did_you_mean(near, help_page)) from None
+
+
+def refused(problem: click.ClickException) -> str:
+    """What click refuses, in the form of all our errors."""
+    message = problem.format_message().rstrip(".")
+    return message[:1].lower() + message[1:]
 
 
 class ConfiguredVerb(click.Command):
@@ -76,7 +92,7 @@ class RunningVerb(ConfiguredVerb):
         own = {name for param in self.params for name in param.opts}
         late = None if self.late is None else tuple(name for name in self.late if name in own)
         words = arranged(args, valued, late)
-        before = _split(words, valued)[0]
+        before = split(words, valued)[0]
         plain = "--" not in args
         context = super().make_context(info_name, words, parent, **extra)
         if plain and not context.resilient_parsing:
@@ -102,56 +118,6 @@ class SpreadVerb(RunningVerb):
     """`spread train.py --seeds 10`."""
 
     late = ("--seeds", "--sources", "--implementation-only", "--html", "--output-format", "--output-file")
-
-
-def arranged(args: list[str], valued: set[str], late: tuple[str, ...] | None = None) -> list[str]:
-    """Our options, the program, and the program's own words, as click reads them without mistaking one for another.
-    `valued` names the options that take a value. Those of `late` are found behind the program too, up to a `--`,
-    where they were not given before it."""
-    own, rest = _split(args, valued)
-    if rest[:1] == ["--"]:
-        return own + rest
-    named = 2 if rest[:1] == ["-m"] else 1
-    program, theirs = rest[:named], rest[named:]
-    moved: list[str] = []
-    if late is not None:
-        given = {word.partition("=")[0] for word in own}
-        moved, theirs = _late(theirs, {name for name in late if name not in given}, valued)
-    if not program or not program[0].startswith("-m"):
-        return [*own, *moved, *program, *theirs]
-    if " " in program[0]:  # a whole command in quotes, as --compare takes them, and no option
-        return [*own, *moved, "--", *program, *theirs]
-    return [*own, *moved, *program, "--", *theirs]  # as with python, a module ends the options
-
-
-def _split(args: list[str], valued: set[str]) -> tuple[list[str], list[str]]:
-    """What is before the program, and the rest. `--pin` may be alone, or with a value behind a space or `=`;
-    only what looks like a value is taken as one."""
-    own: list[str] = []
-    rest = list(args)
-    while rest and rest[0].startswith("-") and rest[0] != "--" and not rest[0].startswith("-m"):
-        word = rest.pop(0)
-        if word == "--pin":
-            own.append(f"--pin={rest.pop(0) if rest and _PIN.match(rest[0]) else 'default'}")
-        else:
-            own.append(word)
-            if word in valued and rest:
-                own.append(rest.pop(0))
-    return own, rest
-
-
-def _late(words: list[str], late: set[str], valued: set[str]) -> tuple[list[str], list[str]]:
-    """Split the words after the program into Twinrun's own options, each taken once, and the program's words."""
-    moved: list[str] = []
-    kept: list[str] = []
-    rest = list(words)
-    while rest and rest[0] != "--":
-        name = rest[0].partition("=")[0]
-        width = 2 if rest[0] in late & valued else 1
-        (moved if name in late else kept).extend(rest[:width])
-        late.discard(name)
-        del rest[:width]
-    return moved, kept + rest[1:]
 
 
 @lru_cache(maxsize=1)
@@ -235,7 +201,7 @@ def _option(name: str, option: Option) -> Decorator:
     return click.option(
         *words,
         name,
-        type=click.Choice(option.choices) if option.choices else click.UNPROCESSED,
+        type=OneOf(option.choices) if option.choices else click.UNPROCESSED,
         metavar=option.metavar or {"count": "N", "time": "TIME", "size": "SIZE"}.get(option.kind),
         multiple=option.kind == "texts",
         required=option.required,
@@ -285,5 +251,8 @@ def the_program(program: Sequence[str], module: str | None) -> Program:
         raise UsageError("which program?", hint=WHICH_PROGRAM)
     return Program(program[0], tuple(program[1:]))
 
+
+# What `--output-file` was called at first, of the verbs that had it.
+OUTPUT = click.option("--output", metavar="FILE", hidden=True)
 
 TEXT_OR_JSON = output_options(("text", "json"), to="output_file")

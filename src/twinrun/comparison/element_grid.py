@@ -37,8 +37,7 @@ class ElementGrid:
             return None
         sizes = np.outer(_sizes(self._down, self._rows), _sizes(self._across, self._columns))
         counts = self._counts.reshape(sizes.shape)
-        digits = np.where(counts == sizes, ALL, 1 + counts * (ALL - 1) // sizes)
-        digits[counts == 0] = 0
+        digits = np.where(counts == sizes, ALL, -(-counts * (ALL - 1) // sizes))
         rows = tuple("".join(map(str, row)) for row in digits.tolist())
         return Elements(self._shape, self._split, rows, tuple(self._between))
 

@@ -12,7 +12,7 @@ ALL = 9
 
 class Elements(Struct, frozen=True):
     """The axes before `split` run down, the others across. A digit for each cell: 0 none of its elements differ, 9 all of
-    them, between them the share. `between`: the first and the last index of each axis at which one differs."""
+    them, between them the share in eighths, rounded up. `between`: the first and the last index of each axis at which one differs."""
 
     shape: tuple[int, ...]
     split: int

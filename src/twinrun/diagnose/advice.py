@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from twinrun.counted import counted
 from twinrun.diagnose.experiments import Laboratory, Trial
 from twinrun.diagnose.wording import finding_of
 from twinrun.findings.finding import Finding
@@ -27,7 +28,7 @@ class Advice:
         if trial is None:
             return self._untried(op, remedy, found), []
         if trial.repeats:
-            tried = f"tried: with {remedy.control} on, the twins repeat for {trial.steps} steps"
+            tried = f"tried: with {remedy.control} on, the twins repeat for {counted(trial.steps, 'step')}"
             return replace(found, evidence=(*found.evidence, tried)), []
         refused = [each for each in trial.result.findings if each.code == "TW406"]
         return self._instead(op, remedy, trial, refused), refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from twinrun.counted import counted
 from twinrun.diagnose.experiments import Laboratory, Trial
 from twinrun.diagnose.suspects import blame_device
 from twinrun.diagnose.wording import finding_of
@@ -64,5 +65,5 @@ class OnDevices:
         if not trial.repeats:
             tried = f"tried: with {remedy.control} pinned they still differ"
             return replace(found, evidence=(*found.evidence, tried))
-        tried = f"tried: with {remedy.control} pinned they repeat for {trial.steps} steps"
+        tried = f"tried: with {remedy.control} pinned they repeat for {counted(trial.steps, 'step')}"
         return replace(found, evidence=(*found.evidence, tried), fix=remedy.written)

@@ -13,6 +13,7 @@ from itertools import count
 from math import inf
 from pathlib import Path
 
+from twinrun.counted import counted
 from twinrun.errors import CannotCopy, CannotWrite
 from twinrun.interrupt import Interrupted
 from twinrun.launch.check import observe_check
@@ -98,7 +99,7 @@ class Trial:
 
     def _outcome(self) -> str:
         if self.repeats:
-            return f"the twins repeat for {self.steps} steps" if self.steps else "the twins repeat"
+            return f"the twins repeat for {counted(self.steps, 'step')}" if self.steps else "the twins repeat"
         first = self.result.first_difference
         if self.result.verdict == DIVERGES and first is not None:
             return f"they still differ, at step {first.step}, phase {first.phase}"

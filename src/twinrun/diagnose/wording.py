@@ -71,6 +71,5 @@ def fix_for(code: str, file: str | None, line: int | None, in_words: str = "") -
 
             proposed = propose(code, file, line, source_of(Path(file)).decode())
             if proposed is not None:
-                note = f"{proposed.note}\n" if proposed.note else ""
-                return f"{note}{proposed.changes()}"
+                return proposed.describe()
     return in_words or lookup(code).advice

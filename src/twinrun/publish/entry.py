@@ -41,8 +41,7 @@ class Entry:
 
     def log(self, run: TrackedRun) -> None:
         run.labels(self.labels)
-        for step, values in self.numbers.items():
-            run.numbers(values, step)
+        run.numbers(self.numbers)
         run.text("twinrun/summary", self.text)
         for name, content in self.files.items():
             run.file(name, content)

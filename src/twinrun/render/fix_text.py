@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from twinrun.counted import counted
 from twinrun.findings.finding import spelled
 from twinrun.render.text import finding_lines
 from twinrun.result import DIVERGES, REPEATS
@@ -56,8 +57,8 @@ def _made(result: FixResult) -> str:
 
 def _equal(proof: Proof) -> str:
     """`2 runs, 40 steps and the program's output are equal`."""
-    steps = [f"{proof.steps} steps"] if proof.steps else []
+    steps = [counted(proof.steps, "step")] if proof.steps else []
     output = [proof.output] if proof.output else []
     what = "".join(f", {each}" for each in [" and ".join([*steps, *output])] if each)
     within = "" if proof.contract == "bitwise" else f" within {proof.contract}"
-    return f"{proof.runs} runs{what} are equal{within}"
+    return f"{counted(proof.runs, 'run')}{what} are equal{within}"

@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from twinrun import __version__
-from twinrun.recording.frame import EVIDENCE, PHASES
-from twinrun.render.plots import Plots
+from twinrun.render.plots import STEP_PHASES, Plots
+from twinrun.render.said_once import evidence_beside, notes_beside
 from twinrun.render.templates import render
 from twinrun.render.text import appeared, tail_title
 from twinrun.result import CheckResult
@@ -46,9 +46,12 @@ def as_html(result: CheckResult) -> str:
         policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'",
         result=result,
         headline=result.headline,
+        evidence=[evidence_beside(finding, result.experiments) for finding in result.findings],
+        notes=list(notes_beside(result)),
         first=first,
         plots=plots,
-        phases=[phase for phase in PHASES if phase not in EVIDENCE],
+        phases=STEP_PHASES,
+        at_first=plots.phases_at_first(first.phase) if first is not None else {},
         meaning=_MEANING,
         appeared=appeared(first) if first and first.span > 1 else "",
         tail_title=tail_title(result.reason_kind),

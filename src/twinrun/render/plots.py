@@ -22,7 +22,7 @@ from twinrun.comparison.timeline import (
     Row,
     Timeline,
 )
-from twinrun.recording.frame import PHASES
+from twinrun.recording.frame import EVIDENCE, PHASES
 from twinrun.result import CheckResult
 from twinrun.terminal import inline
 
@@ -32,6 +32,7 @@ IN_WORDS = {
     WITHIN: "within the contract",
     DIFFERENT: "different",
 }
+STEP_PHASES = tuple(phase for phase in PHASES if phase not in EVIDENCE)
 _MOST_LAYERS = 40  # that are shown each for itself though nothing is to be seen in them
 _MOST_LINES = 100  # of a table
 
@@ -101,6 +102,27 @@ class Plots:
     def to_the_end(self) -> bool:
         """Whether the twins were compared up to the end of the program."""
         return any(row.phase == "final" and set(row.states) != {NOT_COMPARED} for row in self.steps.rows)
+
+    def phases_at_first(self, here: str) -> dict[str, str]:
+        """What is known of each phase at the first difference, which is in the phase `here`: "equal", "within", "here",
+        "later", or "unseen" where nobody observed it. Nothing, where the timeline does not have that difference."""
+        rows = {row.phase: row.states for row in self.steps.rows[1:]}
+        differs = rows.get(here, "")
+        column = next((differs.index(state) for state in (DIFFERENT, WITHIN) if state in differs), None)
+        if column is None:
+            return {}
+        found = {}
+        for number, phase in enumerate(STEP_PHASES):
+            states = rows.get(phase, "")
+            state = states[0 if phase == "init" else column] if states else NOT_COMPARED
+            if number == STEP_PHASES.index(here):
+                found[phase] = "here"
+            elif number > STEP_PHASES.index(here):
+                found[phase] = "later" if states.strip(NOT_COMPARED) else "unseen"
+            else:  # a column of several steps may have a later difference
+                known = {EQUAL: "equal", WITHIN: "within", NOT_COMPARED: "unseen"}
+                found[phase] = known.get(state, "later")
+        return found
 
     # tables
 

@@ -608,7 +608,12 @@
   function choose(step, linked) {
     chosen = step;
     for (const plot of plots) plot.move();
-    if (linked) history.replaceState(null, "", `#step-${step}`);
+    if (!linked) return;
+    try {
+      history.replaceState(null, "", `#step-${step}`);
+    } catch {
+      // A viewer that shows the page in a sandbox may refuse: only the address stays as it was.
+    }
   }
 
   function arrive() {

@@ -21,7 +21,7 @@ def as_lines(result: ResumeResult, *, quiet: bool = False) -> Lines:
         return
     if result.steps:
         seen = f"; files written after steps {_numbers(result.checkpoints)}" if result.checkpoints else ""
-        yield f"  uninterrupted: {result.steps} steps{seen}"
+        yield f"  uninterrupted: {counted(result.steps, 'step')}{seen}"
     for stop in result.stops:
         yield f"  {stop.place}: {_outcome(stop)}"
         yield from (f"    {line}" for line in (*_files(stop), *stop.notes))

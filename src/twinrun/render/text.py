@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twinrun.counted import counted
 from twinrun.findings.finding import Finding
-from twinrun.result import REPEATS, CheckResult, and_children
+from twinrun.render.said_once import evidence_beside, notes_beside
+from twinrun.result import REPEATS, CheckResult, Experiment, and_children
 from twinrun.terminal import Line, Lines, inline, text_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def _differs(result: CheckResult) -> Lines:
         yield f"  the bits differ from step {bits.step} on ({bits.phase}: {bits.tensor})"
     yield from _growth(result)
     for child in result.children[:_SHOWN_CHILDREN]:
-        yield f"  {child.name}: {child.verdict}" + (f", {child.steps} steps" if child.steps else "")
+        yield f"  {child.name}: {child.verdict}" + (
+            f", {counted(child.steps, 'step')}" if child.steps else ""
+        )
     if len(result.children) > _SHOWN_CHILDREN:
         yield f"  and {len(result.children) - _SHOWN_CHILDREN} more child processes"
     yield from _by_environment(result)
@@ -80,15 +83,14 @@ def cause_lines(result: CheckResult, *, verbose: bool = False) -> Lines:
     """Why, and what to do. `verbose`: with everything that supports it."""
     for finding in result.findings:
         yield ""
-        yield from finding_lines(finding, verbose=verbose)
+        yield from finding_lines(finding, verbose=verbose, told=result.experiments if verbose else ())
     if result.findings:
         yield ""
     if verbose:
         yield from (f"  tried: {each.what}: {each.outcome}" for each in result.experiments)
     elif result.experiments:
         yield Line(f"  {counted(len(result.experiments), 'experiment')}, shown by -v", "dim")
-    for note in result.notes:
-        yield f"  note: {note}"
+    yield from (f"  note: {note}" for note in notes_beside(result, verbose=verbose))
     if result.varied:
         yield f"  varied between the twins: {', '.join(result.varied)}"
     yield from output_tail(result.output_tail, result.reason_kind)
@@ -162,8 +164,9 @@ def _some(places: tuple[str, ...]) -> str:
     return "; ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
 
 
-def finding_lines(finding: Finding, *, verbose: bool = False) -> Lines:
-    """What, where, why we are sure, the fix, where to read more. `verbose`: with the notes on how it came about."""
+def finding_lines(finding: Finding, *, verbose: bool = False, told: Sequence[Experiment] = ()) -> Lines:
+    """What, where, why we are sure, the fix, where to read more. `verbose`: with the notes on how it came about. `told`:
+    experiments that are shown beside it."""
     yield Line(
         f"{finding.kind}[{finding.code}]",
         "diverges" if finding.confirmed else "undecided",
@@ -172,9 +175,7 @@ def finding_lines(finding: Finding, *, verbose: bool = False) -> Lines:
     if finding.place:
         yield f"  --> {finding.place}"
         yield from _blamed(finding)
-    grounds = [line for line in finding.evidence if not line.startswith("note: ")]
-    for line in finding.evidence if verbose else grounds or finding.evidence[:1]:
-        yield f"  = {line}"
+    yield from (f"  = {line}" for line in evidence_beside(finding, told, verbose=verbose))
     if finding.fix:
         first, *rest = finding.fix.expandtabs().splitlines() or [""]
         yield _changed("  fix: ", first)
@@ -227,7 +228,7 @@ def run_lines(result: RunResult, *, quiet: bool) -> Iterator[str]:
     if quiet:
         yield str(result.recording)
         return
-    yield f"recorded {result.steps} steps{and_children(result.children)} in {result.seconds:.1f} s"
+    yield f"recorded {counted(result.steps, 'step')}{and_children(result.children)} in {result.seconds:.1f} s"
     if result.reason:
         yield f"  {result.reason}"
     yield from (f"  note: {note}" for note in result.facts.notes)

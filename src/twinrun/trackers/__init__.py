@@ -19,7 +19,8 @@ class TrackedRun(Protocol):
     def labels(self, values: Mapping[str, str], step: int = 0) -> None:
         """Short texts that a run is found and compared by. Those of a later step replace those of an earlier one."""
 
-    def numbers(self, values: Mapping[str, float], step: int) -> None: ...
+    def numbers(self, by_step: Mapping[int, Mapping[str, float]]) -> None:
+        """In the order of the steps."""
 
     def text(self, name: str, markdown: str) -> None: ...
 

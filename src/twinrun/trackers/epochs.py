@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from twinrun.comparison.verdict import DIVERGES, REPEATS, UNDECIDED, Reason
+from twinrun.counted import counted
 from twinrun.errors import TrackerFailed
 from twinrun.result import Judged
 from twinrun.trackers import must_be_installed
@@ -60,7 +61,7 @@ def compare_epochs(runs: tuple[str, str], a: dict[int, Epoch], b: dict[int, Epoc
     for number in sorted(a.keys() & b.keys()):
         one, other = a[number], b[number]
         if len(one.variables) != len(other.variables) or not one.variables:
-            counts = f"{len(one.variables)} variables against {len(other.variables)}"
+            counts = f"{counted(len(one.variables), 'variable')} against {len(other.variables)}"
             reason = Reason("not-comparable", f"the models differ: {counts}")
             break
         if _names(one) != _names(other):
@@ -134,7 +135,8 @@ def _gap(a: dict[int, Epoch], b: dict[int, Epoch], equal: list[int], number: int
         each for each in sorted(a.keys() ^ b.keys()) if each < number and each > max(equal, default=-1)
     ]
     if between:
-        yield f"epochs {_listed(between)} are in one of the runs only, and may differ too"
+        plural, are = ("", "is") if len(between) == 1 else ("s", "are")
+        yield f"epoch{plural} {_listed(between)} {are} in one of the runs only, and may differ too"
 
 
 def _not_all(

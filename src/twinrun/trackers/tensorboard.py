@@ -33,9 +33,10 @@ class TensorBoardRun:
         for name, value in values.items():
             self._text(name, value, step)
 
-    def numbers(self, values: Mapping[str, float], step: int) -> None:
-        scalars = [Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
-        self._add(Event(step=step, summary=Summary(value=scalars)))
+    def numbers(self, by_step: Mapping[int, Mapping[str, float]]) -> None:
+        for step, values in by_step.items():
+            scalars = [Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
+            self._add(Event(step=step, summary=Summary(value=scalars)))
 
     def text(self, name: str, markdown: str) -> None:
         self._text(name, markdown, 0)

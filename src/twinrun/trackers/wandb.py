@@ -16,8 +16,9 @@ class WandbRun:
     def labels(self, values: Mapping[str, str], step: int = 0) -> None:
         self._run.summary.update(dict(values))
 
-    def numbers(self, values: Mapping[str, float], step: int) -> None:
-        self._run.log(dict(values), step=step)
+    def numbers(self, by_step: Mapping[int, Mapping[str, float]]) -> None:
+        for step, values in by_step.items():
+            self._run.log(dict(values), step=step)
 
     def text(self, name: str, markdown: str) -> None:
         self.file(f"{name}.md", markdown)

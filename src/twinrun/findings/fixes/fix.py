@@ -54,9 +54,8 @@ class Fix:
         return _joined(hunks)
 
     def describe(self) -> str:
-        """The text of a finding's `fix`: what to do, and the lines to write."""
-        lines = "\n".join(f"    {line}".rstrip() for line in self.after.splitlines())
-        return f"{self.note}:\n{lines}" if lines else self.note
+        """The text of a finding's `fix`: what to do, and the lines that change."""
+        return "\n".join(filter(None, (self.note, self.changes())))
 
 
 def parses(source: str) -> bool:
