@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from twinrun.findings.finding import Finding
 from twinrun.result import CheckResult, Experiment
 
 _NOTE, _TRIED = "note: ", "tried: "
-# What the two are worded differently by: "with X on, the twins repeat" and "with X pinned: they repeat".
-_NO_DIFFERENCE = {"on", "pinned", "the", "twins", "they"}
 
 
 def evidence_beside(
     finding: Finding, experiments: Sequence[Experiment], *, verbose: bool = True
 ) -> tuple[str, ...]:
-    """The evidence that is to be shown with a finding, where these experiments are shown too. Without `verbose` only the
-    grounds for it."""
+    """The evidence that is to be shown with a finding, where these experiments are shown too: whatever was tried is among
+    them. Without `verbose` only the grounds for it."""
     lines = finding.evidence
     if not verbose:
         lines = tuple(line for line in lines if not line.startswith(_NOTE)) or lines[:1]
-    known = [_words(f"{each.what} {each.outcome}") for each in experiments]
-    return tuple(
-        line
-        for line in lines
-        if not (line.startswith(_TRIED) and any(_words(line[len(_TRIED) :]) <= words for words in known))
-    )
+    return tuple(line for line in lines if not (experiments and line.startswith(_TRIED)))
 
 
 def notes_beside(result: CheckResult, *, verbose: bool = True) -> Iterator[str]:
@@ -40,7 +32,3 @@ def notes_beside(result: CheckResult, *, verbose: bool = True) -> Iterator[str]:
         parts = [part for part in note.split("; ") if part not in said] if note not in said else []
         if parts:
             yield "; ".join(parts)
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[^\s:,;]+", text)) - _NO_DIFFERENCE
