@@ -29,13 +29,20 @@ _MEANING = {
     "metric": "metrics",
     "final": "weights at the end",
 }
+_SCRIPT = (
+    "plot",
+    "states",
+    "lines",
+    "elements",
+    "page",
+)  # in this order: each uses what those before it define
 # A control as the page shows it, where a saved result leaves out some of it.
 _CONTROL = {**dict.fromkeys(("state", "set_by", "place", "ok", "protects", "why_not", "how")), "used": True}
 
 
 def as_html(result: CheckResult) -> str:
     first = result.first_difference or result.first_bit_difference
-    style, script = (_source(name) for name in ("report.css", "report.js"))
+    style, script = _source("report.css"), _script()
     plots = Plots.of(result)
     return render(
         "report.html.j2",
@@ -59,6 +66,12 @@ def as_html(result: CheckResult) -> str:
         environment=result.environment,
         version=__version__,
     )
+
+
+def _script() -> str:
+    """One script, in a scope of its own."""
+    parts = "\n".join(_source(f"report_script/{part}.js") for part in _SCRIPT)
+    return f'"use strict";\n{{\n{parts}}}\n'
 
 
 def _source(name: str) -> str:
