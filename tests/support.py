@@ -182,6 +182,13 @@ def write(folder: Path, text: str, name: str = "train.py") -> Path:
     return path
 
 
+def executable(path: Path, text: str) -> Path:
+    """A script that can be run at once. A process of its own writes it: while a file is open for writing anywhere it cannot
+    be executed, and whatever another thread of this process starts just then would keep it open."""
+    subprocess.run(["install", "-m", "755", "/dev/stdin", str(path)], input=text, text=True, check=True)
+    return path
+
+
 def outputs(document: Mapping[str, Any]) -> list[str]:
     """What each twin printed."""
     return [(Path(folder) / "stdout.txt").read_text() for folder in document["recordings"]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support import BY_HAND, PLAIN, Answer, check, outputs, twinrun, write
+from support import BY_HAND, PLAIN, Answer, check, executable, outputs, twinrun, write
 
 pytestmark = pytest.mark.usefixtures("tinynet")
 
@@ -250,7 +250,7 @@ def test_an_interpreter_that_cannot_be_watched_is_named(
         "worker.py",
     )
     script = f"#!/bin/sh\nexport PYTHONPATH=src\necho started\n{sys.executable} worker.py"
-    write(tmp_path, script, "run.sh").chmod(0o755)
+    executable(tmp_path / "run.sh", script)
     program = f"import subprocess, twinrun\nsubprocess.run({command}, check=True)\ntwinrun.probe('done', 1)"
     document = check(write(tmp_path, program), cwd=tmp_path).document
     if not hidden:

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from support import PLAIN, environment, twinrun, write
+from support import PLAIN, environment, executable, twinrun, write
 
 pytestmark = pytest.mark.usefixtures("tinynet")
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,8 +104,7 @@ def runner(tmp_path: Path) -> Runner:
     project = tmp_path / "project"
     project.mkdir()
     (tmp_path / "bin").mkdir()
-    pip = write(tmp_path / "bin", f'#!/bin/sh\necho "$@" >> {tmp_path}/pip.txt\n', "pip")
-    pip.chmod(0o755)
+    executable(tmp_path / "bin" / "pip", f'#!/bin/sh\necho "$@" >> {tmp_path}/pip.txt\n')
     write(project, PLAIN + "train(2)\n")
     write(project, CONFIGURATION, "pyproject.toml")
     return Runner(project)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command_lines import ROOT
 
-from support import PLAIN, Answer, environment, python, twinrun, write
+from support import PLAIN, Answer, environment, executable, python, twinrun, write
 
 TEXT = (ROOT / "docs" / "how-to" / "from-one-gpu-to-a-cluster.md").read_text()
 SRUN = """
@@ -49,13 +49,12 @@ def block(kind: str, heading: str) -> str:
 def stand_in(folder: Path, name: str, text: str) -> None:
     path = folder / "bin" / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
+    executable(path, f"#!/bin/sh\n{text}\n")
 
 
 @pytest.fixture(autouse=True)
 def twinrun_on_the_path(tmp_path: Path) -> None:
-    """The one under test. Written before anything runs: a script that is open for writing cannot be executed."""
+    """The one under test."""
     stand_in(tmp_path, "twinrun", f'exec "{sys.executable}" -m twinrun "$@"')
 
 

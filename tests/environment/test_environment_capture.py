@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support import executable
 from twinrun.environment import capture as capturing
 from twinrun.environment import machine, packages, user_files
 from twinrun.environment.capture import capture
@@ -240,9 +241,7 @@ def test_a_folder_without_git_has_no_commit_and_no_complaint(
 
 
 def test_a_git_that_does_not_answer_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = tmp_path / "git"
-    slow.write_text("#!/bin/sh\nexec sleep 30\n")
-    slow.chmod(0o755)
+    executable(tmp_path / "git", "#!/bin/sh\nexec sleep 30\n")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert "did not answer" in user_files.GitState(tmp_path, patience=0.2).read()["commit"]
 

@@ -176,7 +176,9 @@ def test_a_restart_that_lacked_what_no_file_gives_is_not_judged(
     )
     found = answer.document
     assert (answer.code, found["reason_kind"], found["findings"]) == (2, "crashed", []), found
-    assert "may have another cause than what the stopped run left" in found["reason"] and says in found["reason"]
+    assert (
+        "may have another cause than what the stopped run left" in found["reason"] and says in found["reason"]
+    )
 
 
 def test_a_handler_that_saves_on_SIGTERM(tmp_path: Path) -> None:

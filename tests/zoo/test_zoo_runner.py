@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from support import executable
+
 ZOO = Path(__file__).resolve().parents[2] / "zoo"
 
 STAND_IN = """#!{python}
@@ -92,9 +94,8 @@ class Bench:
     def run(self, answers: dict[str, dict[str, Any]], *words: str) -> tuple[int, str, list[dict[str, Any]]]:
         given = self.folder / "answers.json"
         given.write_text(json.dumps(answers), encoding="utf-8")
-        twinrun = self.folder / "twinrun"
-        twinrun.write_text(STAND_IN.format(python=sys.executable, answers=str(given)), encoding="utf-8")
-        twinrun.chmod(0o755)
+        stand_in = STAND_IN.format(python=sys.executable, answers=str(given))
+        twinrun = executable(self.folder / "twinrun", stand_in)
         results = self.folder / "results.json"
         command = [sys.executable, str(ZOO / "run.py"), "--manifest", str(self.folder / "manifest.toml")]
         command += ["--twinrun", str(twinrun), "--json", str(results), *words]

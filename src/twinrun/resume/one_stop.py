@@ -163,9 +163,7 @@ class OneStop:
 
         if why := lacking(code, facts, apart):
             when = f"after {counted(steps, 'step')}" if steps else "before its first step"
-            message = (
-                f"the restarted run failed {when}, which may have another cause than what the stopped run left: {why}"
-            )
+            message = f"the restarted run failed {when}, which may have another cause than what the stopped run left: {why}"
             raise Unjudged(Reason("crashed", message), tail)
         failed = replace(self.found, outcome="failed", steps=steps, output_tail=tail)
         if steps:
