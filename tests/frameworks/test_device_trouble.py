@@ -113,6 +113,7 @@ def test_the_host_digests_what_a_device_fails_to(tmp_path: Path) -> None:
 
 
 FAILS = """
+import time
 import tensorflow as tf
 from twinrun.frameworks.tensorflow.variables import Variables
 
@@ -123,11 +124,13 @@ variable = tf.Variable(1.0)
 step = tf.function(lambda: variable.assign_add(1.0))
 step()
 Variables.release_dead = fail
+print(float(step()), flush=True)
+time.sleep(0.5)  # longer than a command takes that ends the program
 print(float(step()))
 """
 
 
 def test_a_failure_of_ours_before_a_call_is_none_of_the_programs(tmp_path: Path) -> None:
     answer = twinrun("run", "--dir", tmp_path / "run", write(tmp_path, FAILS))
-    assert (tmp_path / "run" / "A" / "stdout.txt").read_text() == "3.0\n", answer.err
+    assert (tmp_path / "run" / "A" / "stdout.txt").read_text() == "3.0\n4.0\n", answer.err
     assert "of ours" in answer.out + answer.err

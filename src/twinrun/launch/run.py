@@ -13,7 +13,7 @@ import msgspec
 from twinrun.comparison.contract import BITWISE
 from twinrun.comparison.judge import Judge
 from twinrun.findings.finding import Finding
-from twinrun.interrupt import Interrupted
+from twinrun.interrupt import Interrupted, raise_pending
 from twinrun.launch.children import children_of, with_children
 from twinrun.launch.folders import recordings
 from twinrun.launch.interventions import setup_for
@@ -132,6 +132,8 @@ def _run(
         screen.twins([twin])
         deadline = started + options.timeout if options.timeout else None
         outcome = advance([twin], look, deadline=deadline, tick=lambda: screen.tick(judge))
+        if twin.trouble is not None and options.steps is None and not options.own_view:
+            _let_end(twin, deadline, lambda: screen.tick(judge))
         code, reason = _ending(twin, outcome.kind, options, judge.observed)
     except KeyboardInterrupt as stop:
         stopped = Interrupted.of(stop)
@@ -157,6 +159,13 @@ def _run(
     if stopped is not None:
         raise stopped.leaving(("", result))
     return result
+
+
+def _let_end(twin: Twin, deadline: float | None, tick: Callable[[], None]) -> None:
+    """Recording failed, and the program goes on: what it still computes and writes is the user's."""
+    while twin.process.wait(0.1) is None and (deadline is None or time.monotonic() < deadline):
+        tick()
+        raise_pending()
 
 
 def _ending(twin: Twin, kind: str, options: RunOptions, observed: bool) -> tuple[int, Reason | None]:
