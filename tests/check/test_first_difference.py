@@ -146,6 +146,24 @@ def test_initial_weights_at_step_0(tmp_path: Path) -> None:
     assert (seen["first_index"], seen["differing_count"], seen["max_ulp"]) == ([2], 1, 1)
 
 
+def test_initial_weights_that_the_first_step_makes(tmp_path: Path) -> None:
+    """Keras builds such a model while it traces its training function, so nobody sees the weights before `fit`."""
+    text = (
+        FIRST
+        + """
+import keras
+import numpy as np
+keras.utils.set_random_seed(2 if first() else 1)
+model = keras.Sequential([keras.layers.Dense(2, use_bias=False)])
+model.compile(optimizer="sgd", loss="mse")
+model.fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)
+"""
+    )
+    seen = found(write(tmp_path, text), tmp_path / "marker")
+    expected = (0, "init", "sequential/dense/kernel", 0)
+    assert (seen["step"], seen["phase"], seen["tensor"], seen["others"]) == expected
+
+
 def test_a_loss_that_alone_differs(tmp_path: Path) -> None:
     """The gradient of a constant is nothing, so the weights stay equal."""
     text = (

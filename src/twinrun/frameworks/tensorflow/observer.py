@@ -114,6 +114,13 @@ class Observer:
             self._after_outer_call(record, given, result)
         return result
 
+    def on_traced(self, *_: Any, add_initializers_to: Sequence[Any] | None = None, **__: Any) -> None:
+        """The function that was called has been traced for the first time, and has not run yet. What it made has its initial
+        values, unless these are still to be given."""
+        outermost = self._outermost
+        if not add_initializers_to and outermost and outermost.updaters and context.executing_eagerly():
+            self.steps.about_to_update(outermost.updaters)
+
     def _after_outer_call(self, record: Call, given: Given, result: Any) -> None:
         if record.updaters:
             self.variables.begin_look()

@@ -27,6 +27,12 @@ POINTS = (
         "eager.polymorphic_function.polymorphic_function:Function.__call__", around(lambda it: it.call),
         "the outermost call of a tf.function is where a compiled step is seen from outside", "verdict",
     ),
+    *tf_points(
+        "eager.polymorphic_function.polymorphic_function:Function.{}", ("_initialize", "_initialize_uninitialized_variables"),
+        after(lambda it: it.on_traced),
+        "weights made by the first call of a training function have their initial values here, and no step has changed them",
+        optional=True,
+    ),
     tf_point(
         "ops.resource_variable_ops:BaseResourceVariable.__init__", after(lambda it: it.on_variable),
         "every variable is made here: weights, optimizer slots, states of generators", "verdict",

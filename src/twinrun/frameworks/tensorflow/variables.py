@@ -61,7 +61,6 @@ class Variables:
         self._by_ref: dict[int, Tracked] = {}
         self._by_variable: dict[int, Tracked] = {}  # of the unnamed
         self._roles: list[Tracked] = []  # of optimizers
-        self.created = False  # any, since the last look
         # Python's collector puts them here, in any thread and between any two lines: no code of ours may run then.
         self._died: deque[Any] = deque()
         self._plan: Plan | None = None
@@ -78,6 +77,11 @@ class Variables:
     def any(self) -> bool:
         """Whether the program ever made one."""
         return self._count > 0
+
+    @property
+    def created(self) -> bool:
+        """Whether there are any of which no value was seen so far."""
+        return bool(self._unseen)
 
     def track(self, variable: Any) -> None:
         """A variable was made. One inside a graph of TensorFlow 1 has no value that could be read from outside."""
@@ -99,7 +103,6 @@ class Variables:
             )  # fmt: skip
             self._count += 1
             self.placed[handle.device.rpartition("device:")[2]] += 1
-            self.created = True
             self._unnamed.append(one)
             self._unseen.append(one)
             self._by_ref[id(ref)] = self._by_variable[id(variable)] = one
@@ -204,7 +207,6 @@ class Variables:
 
     def _admit(self) -> list[Tracked]:
         """Take over those of the unseen that have a value now, and return them."""
-        self.created = False
         waiting = self._unseen
         for one in waiting:
             one.on_device = one.on_device or self._is_digested_on_device(one)
