@@ -98,8 +98,13 @@ class CopyViews(Views):
             field: [original(path) for path in getattr(inputs, field)]
             for field in ("paths", "changed", "fresh")
         }
+        controls = {
+            name: msgspec.structs.replace(state, place=state.place and original(state.place))
+            for name, state in facts.controls.items()
+        }
         return msgspec.structs.replace(
             facts,
+            controls=controls,
             events=[event(found) for found in facts.events],
             inputs=msgspec.structs.replace(inputs, **lists),
             datasets=datasets,
