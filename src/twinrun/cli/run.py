@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
-from twinrun.settings import pin_request
+from twinrun.settings import VARIATIONS, pin_request
 
 
 @click.command(cls=RunningVerb)
@@ -24,6 +24,7 @@ from twinrun.settings import pin_request
     "show_arguments",
     "no_progress",
     "quiet",
+    vary={"help": f"Apply these variations to this run: {VARIATIONS}."},
     no_progress={"help": "Do not show what the program prints."},
     quiet={"help": "Print only the recording's folder."},
 )
