@@ -112,7 +112,7 @@ def _given(line: str) -> dict[str, Any]:
     try:
         words = shlex.split(line)
     except ValueError as problem:  # a quotation mark that is not closed
-        raise UsageError(f"these are no options: {problem}", hint=f"see `{_MAGIC} --help`") from None
+        raise UsageError(f"invalid options: {problem}", hint=f"see `{_MAGIC} --help`") from None
     known = {param.name for param in options.params}
     configured = {
         name: value for name, value in configuration("check", check.params).items() if name in known

@@ -109,7 +109,7 @@ def _compared(given: list[Fingerprint], found: list[Agreement], everything: bool
     for group in dict.fromkeys(each.group for each in found):
         members = [each for each in found if each.group == group]
         yield ""
-        yield f"{group}: {sum(each.same for each in members)} of {len(members)} agree in bits"
+        yield f"{group}: {sum(each.same for each in members)} of {len(members)} are bit-identical"
         for each in members:
             if everything or not each.same:
                 yield f"  {each.probe:<42} {_outcome(each)}"
@@ -121,8 +121,8 @@ def _conclusion(found: list[Agreement]) -> str:
     """Will a baseline of one machine hold on the other?"""
     apart = [each for each in found if not each.same]
     if not apart:
-        agree = f"all {len(found)} operations agree" if len(found) != 1 else "1 operation agrees"
-        return f"{agree} in bits: a bitwise baseline can be expected to hold on both"
+        agree = f"all {len(found)} operations are" if len(found) != 1 else "1 operation is"
+        return f"{agree} bit-identical: a bitwise baseline can be expected to hold on both"
     distances = [each.max_ulp for each in apart if each.max_ulp is not None]
     worst = f", by up to {max(distances)} ULPs" if distances else ""
     differ = (
