@@ -39,7 +39,7 @@ Usage: twinrun VERB [OPTIONS] [ARGS]...
 
 Options:
   --version   Show the version and exit.
-  -h, --help  Show this message and exit. Each verb has a --help of its own.
+  -h, --help  Show this message and exit. Each verb has its own --help.
 
 Verbs:
 """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command(cls=RunningVerb)
 @shared(
     "source_only", "files", "fix_diff", "quiet", "verbose",
-    quiet={"help": "The count only."}, verbose={"help": "Show what led to each finding."},
+    quiet={"help": "Print the count only."}, verbose={"help": "Show what led to each finding."},
 )  # fmt: skip
 @output_options(("text", "json", "sarif", "github"), to="output_file")
 @click.option("-m", "module", metavar="MODULE", help="Audit a module, as python -m would run it.")

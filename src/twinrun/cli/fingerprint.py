@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--threads", default="", help="Thread counts to probe, such as 1,2,8; the one in use by default."
+    "--threads", default="", help="Thread counts to probe, such as 1,2,8.  [default: the one in use]"
 )
 @click.option(
     "--determinism/--no-determinism", default=True, show_default=True, help="Probe with op determinism."
 )
-@click.option("--all", "everything", is_flag=True, help="Every probe, not only those that differ.")
+@click.option("--all", "everything", is_flag=True, help="Show every probe, not only those that differ.")
 @TEXT_OR_JSON
 @OUTPUT
 @click.pass_context
@@ -43,8 +43,8 @@ def fingerprint(
 ) -> None:
     """Take this machine's numeric fingerprint, and compare it with FILES of other machines.
 
-    No file: take it and print it, or keep it in a file (-o), as JSON unless text is asked for. One file: take it
-    and compare. Two files: compare them. Exit 1 when bits differ.
+    Without a file, take it and print it, or write it to a file (-o), as JSON unless text is requested. With one
+    file, take it and compare. With two, compare them. Exit code 1 if bits differ.
     """
     from twinrun.environment.numeric_fingerprint import compare, read_fingerprint
     from twinrun.environment.probing import take

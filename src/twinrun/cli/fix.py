@@ -28,7 +28,7 @@ _CHECKED = (
     "ignore_output",
     "show_arguments",
 )
-_BUDGET = {"help": "Time for the whole search; then what was found so far is printed.", "default": "10m"}
+_BUDGET = {"help": "Time for the whole search; what was found by then is printed.", "default": "10m"}
 
 
 @click.command(cls=RunningVerb)

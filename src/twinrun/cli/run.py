@@ -34,7 +34,8 @@ from twinrun.settings import VARIATIONS, pin_request
 def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     """Run PROGRAM once and keep a recording that `twinrun diff` can compare.
 
-    PROGRAM is a script, a notebook, or a module with -m. What the program prints goes to stderr, and to the recording. The exit code is the program's own, or 2 when it could not be instrumented or trained nothing that was observed.
+    PROGRAM is a script, a notebook, or a module with -m. The program's output goes to stderr and to the recording. The exit code is the program's
+    own, or 2 if it could not be instrumented or no training was observed.
     """
     from twinrun.cli.programs import left_by
     from twinrun.cli.progress import ProgramOutput
