@@ -19,9 +19,9 @@ from twinrun.trackers.epoch_files import LAST, Epoch
 
 
 class EpochDigests(keras.callbacks.Callback):  # type: ignore[misc]
-    """A callback for `fit`: `callbacks=[twinrun.EpochDigests("mlflow")]`, or `"wandb"`, logs to the run that is active, and
+    """A callback for `fit`: `callbacks=[twinrun.EpochDigests("mlflow")]`, or `"wandb"`, logs to the active run, and
     `EpochDigests("tensorboard", folder=log_dir)` to that of the callback TensorBoard. A tracker that fails is reported, and
-    training goes on without it."""
+    training continues without it."""
 
     def __init__(self, tracker: str, folder: str | None = None) -> None:
         super().__init__()
