@@ -107,6 +107,13 @@ def test_doctor_answers_in_a_line_for_each_control_below_its_summary(tmp_path: P
     assert lines[7:] == ["", "-v shows what each protects, and how to set it"]
 
 
+@pytest.mark.usefixtures("tinynet")
+def test_what_a_measured_program_writes_is_gone_afterwards(tmp_path: Path) -> None:
+    program = write(tmp_path, f"{PLAIN}\nopen('made.txt', 'w').close()\ntrain(8)\n")
+    answer = twinrun("cost", "--controls=python-random", "--steps=8", "--rounds=1", program, cwd=tmp_path)
+    assert answer.code == 0 and list(tmp_path.iterdir()) == [program], answer.err
+
+
 def completed(line: str, **env: str) -> list[str]:
     """What the shell would offer for the last word."""
     words = line.split(" ")

@@ -170,7 +170,7 @@ def test_a_repository_s_own_commands_are_not_run(
 ) -> None:
     ran = tmp_path / "ran"
     state = GitState(repository).read()
-    assert len(state["commit"]) == 40 and "filters of its own" in state["dirty"] and not ran.exists()
+    assert len(state["commit"]) == 40 and "its own filters" in state["dirty"] and not ran.exists()
     commits, unknown = commits_between(state["commit"][:7] + "0" * 33, state["commit"], repository)
     assert commits == [] and unknown and not ran.exists()
     first = subprocess.run(

@@ -133,7 +133,7 @@ def copy_problem(roots: tuple[Path, ...]) -> str | None:
     size = count = 0
     for root in roots:
         if root in (Path(root.anchor), Path.home().resolve(), Path(tempfile.gettempdir()).resolve()):
-            return f"{root} is no folder of the program's own"
+            return f"{root} is not the program's own folder"
         for path in _files(root):
             count += 1
             with contextlib.suppress(OSError):
