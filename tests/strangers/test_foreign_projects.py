@@ -191,7 +191,7 @@ def test_hooks_and_monitors_are_left_out_where_git_looks_at_files(
             git(repository, "config", "--unset", other)
     (tmp_path / "ran").unlink(missing_ok=True)
     assert GitState(repository).read()["dirty"] is True
-    with pytest.raises(Exception, match="not committed"):
+    with pytest.raises(Exception, match="uncommitted"):
         must_be_clean({str(repository / "train.py"): None})
     assert not (tmp_path / "ran").exists()
 

@@ -75,7 +75,7 @@ def _audited(program: tuple[str, ...], module: str | None, *, files: bool, sourc
         None if source_only else audit_datasets(module or str(script), arguments, module=module is not None)
     )
     if found is None and not source_only:
-        say("hint: only the source was read; the datasets that the program builds were not looked at")
+        say("hint: only the source was read; the datasets that the program builds were not audited")
     return audit_result(name, source, found)
 
 

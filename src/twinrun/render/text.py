@@ -154,7 +154,7 @@ def _delivered(result: CheckResult) -> Iterator[str]:
     if len(found.differences) > 6:
         yield f"  and {len(found.differences) - 6} more places of the output"
     if found.reordered:
-        yield "  standard output: lines of several threads or processes in another order"
+        yield "  standard output: lines of several threads or processes in a different order"
     if found.only_shows:
         yield f"  differs only in the time or a generated name: {_some(found.only_shows)}"
     if found.ignored:
