@@ -97,7 +97,7 @@ def test_a_short_option_behind_the_program_is_noticed_too(
 @pytest.mark.usefixtures("tinynet")
 def test_doctor_answers_in_a_line_for_each_control_below_its_summary(tmp_path: Path) -> None:
     program = write(tmp_path, f"{PLAIN}\nopen('made.txt', 'w').close()\ntrain(2)\n")
-    lines = twinrun("doctor", program).out.splitlines()
+    lines = twinrun("doctor", program, cwd=tmp_path).out.splitlines()
     assert list(tmp_path.iterdir()) == [program]
     assert lines[0].endswith("train.py, after its first training step")
     assert lines[1].startswith(

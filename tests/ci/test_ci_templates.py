@@ -163,6 +163,7 @@ def test_the_command_may_name_the_program(runner: Runner, command: str, program:
 
 
 def test_arguments_may_take_several_lines(runner: Runner) -> None:
+    (runner.project / "pyproject.toml").unlink()  # which would name the program too
     assert runner.action({"arguments": "--no-diagnose\n--steps 1\ntrain.py\n"}) == 0, runner.output
 
 
