@@ -28,15 +28,15 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-## make test-slow: those that are worth running now and then, and not with every change
+## make test-slow: run the tests that are worth running now and then, but not with every change
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
-## make test-gpu: those that need a GPU; skipped where TensorFlow sees none
+## make test-gpu: run those that need a GPU; skipped if TensorFlow sees none
 test-gpu: $(READY)
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
-## make test-trackers: against a real MLflow server, TensorBoard, Weights & Biases and pre-commit (half a gigabyte of packages)
+## make test-trackers: test against a real MLflow server, TensorBoard, Weights & Biases and pre-commit (half a gigabyte of packages)
 test-trackers: $(READY) $(VENV)/.trackers
 	$(BIN)/python -m pytest -m "slow or not slow" tests/trackers tests/ci
 
@@ -63,7 +63,7 @@ $(VENV)/.hard: $(READY) constraints-hard.txt
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/hard/site-packages -r constraints-hard.txt
 	@touch $@
 
-## make test-oldest: what patches TensorFlow (observing, pinning, sources), on the oldest release that is supported
+## make test-oldest: test what patches TensorFlow (observing, pinning, sources) on the oldest supported release
 test-oldest: $(OLDEST)/.ready
 	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile tests/pinning tests/check tests/frameworks tests/sources tests/twin
 
@@ -101,11 +101,11 @@ zoo: $(READY)
 zoo-heldout: $(READY)
 	$(BIN)/python zoo/run.py --heldout $(ZOO)
 
-## make zoo-verify: show by plain runs, without Twinrun, that the zoo's labels are true (an hour)
+## make zoo-verify: confirm the zoo's labels by plain runs, without Twinrun (an hour)
 zoo-verify: $(READY)
 	$(BIN)/python zoo/verify.py $(ZOO)
 
-## make pictures: take those of docs/images anew, of checks that are really run (needs Chromium; minutes)
+## make pictures: regenerate docs/images from real checks (needs Chromium; minutes)
 pictures: $(READY)
 	$(BIN)/python tools/picture.py docs/images/check.svg $(BIN)/twinrun check examples/follows_the_advice.py
 	$(BIN)/python tools/report_pictures.py zoo/programs/patch_reconstruction.py docs/images
@@ -121,7 +121,7 @@ $(DIST)/.ready: constraints-dist.txt
 	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-dist.txt
 	@touch $@
 
-## make check-dist: look at wheel and sdist as an index would (twine, check-wheel-contents)
+## make check-dist: check wheel and sdist as an index would (twine, check-wheel-contents)
 check-dist: $(READY) $(VENV)/.release
 	$(BIN)/python -m pytest -m "slow or not slow" tests/supply_chain
 
@@ -133,7 +133,7 @@ $(VENV)/.release: $(READY) constraints-release.txt
 sbom: $(READY)
 	$(BIN)/python tools/sbom.py dist/sbom.json
 
-## make lock: write the constraints*.txt anew from pyproject.toml
+## make lock: rewrite the constraints*.txt from pyproject.toml
 lock:
 	$(PYTHON) tools/lock.py
 	$(PYTHON) tools/lock.py --oldest

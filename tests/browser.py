@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,11 @@ _OPTIONS = (
 )  # fmt: skip
 
 
+def to_be_skipped() -> str | None:
+    """Why tests that need a browser are skipped; none are where TWINRUN_REQUIRE_CHROMIUM=1: they fail without one."""
+    return None if os.environ.get("TWINRUN_REQUIRE_CHROMIUM") == "1" else missing()
+
+
 def missing() -> str | None:
     """What is needed and not there."""
     try:
@@ -34,6 +40,8 @@ def _command() -> str | None:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
+    if (problem := missing()) is not None:
+        raise RuntimeError(problem)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

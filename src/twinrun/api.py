@@ -38,7 +38,7 @@ def check(
     (with `module=True`), or a function of an importable module that takes no arguments. `arguments` are the program's. The
     keywords are the options of the command line; the contract is `bitwise` unless one is given, or devices.
 
-    A program that diverges is no exception: look at `verdict`, or `exit_code`, of what is returned.
+    A program that diverges raises no exception: see `verdict` or `exit_code` of the result.
     """
     target = _callable(program) if callable(program) else Program(str(program), arguments, module)
     options = check_options(

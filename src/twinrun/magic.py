@@ -40,8 +40,8 @@ _UNKNOWN = re.compile(r"NameError: name '(\w+)' is not defined")
 def options(**given: Any) -> None:
     """Run this cell in twin processes, compare every step, and report whether it repeats.
 
-    The processes are fresh: they see no name and no import of this notebook. With --earlier they first run the cells
-    that this kernel has run before, but for those that raised an error.
+    The processes are fresh: they see none of this notebook's names and imports. With --earlier they first run the cells
+    that this kernel has run before, except those that raised an error.
     """
 
 
@@ -112,7 +112,7 @@ def _given(line: str) -> dict[str, Any]:
     try:
         words = shlex.split(line)
     except ValueError as problem:  # a quotation mark that is not closed
-        raise UsageError(f"these are no options: {problem}", hint=f"see `{_MAGIC} --help`") from None
+        raise UsageError(f"invalid options: {problem}", hint=f"see `{_MAGIC} --help`") from None
     known = {param.name for param in options.params}
     configured = {
         name: value for name, value in configuration("check", check.params).items() if name in known

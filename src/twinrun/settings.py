@@ -82,6 +82,9 @@ class Option:
 
 ACROSS_DEVICES = "rtol=auto,atol=auto"  # the contract of --devices, where no other is given
 
+# The registry's names, written out: asking it would import every source for a page of help.
+VARIATIONS = "timezone, clock, fileorder, workerfiles, hashseed, load, threads, xla, or all"
+
 OPTIONS: dict[str, Option] = {
     "runs": Option("Number of twins, at least 2.", "count", 2, least=2),
     "contract": Option(
@@ -130,7 +133,7 @@ OPTIONS: dict[str, Option] = {
     "steps": Option("Stop after this many steps.", "count"),
     "pin": Option("Pin every source of randomness; see `twinrun doctor`.", "pin", metavar="[=SEED]"),
     "vary": Option(
-        "Vary conditions between the twins that must not matter: hashseed, fileorder, workerfiles, threads, load, timezone, clock, or all.",
+        f"Vary conditions between the twins that must not matter: {VARIATIONS}.",
         metavar="LIST",
     ),
     "devices": Option(

@@ -77,6 +77,14 @@ def test_no_such_module_inside_a_package_that_is_there(tmp_path: Path) -> None:
 
 def test_no_program_at_all() -> None:
     assert "which program" in refused(twinrun("check"))
+    assert "the name of the program is empty" in refused(twinrun("check", ""))
+
+
+def test_an_option_without_its_value_is_refused_with_the_help_of_its_verb() -> None:
+    for words in (("check", "-m"), ("run", "-m"), ("audit", "-m"), ("check", "-m", "--")):
+        assert refused(twinrun(*words)) == (
+            f"error: option '-m' requires an argument\nhint: see `twinrun {words[0]} --help`\n"
+        )
 
 
 def test_a_syntax_error_is_shown_as_python_shows_it(tmp_path: Path) -> None:

@@ -96,13 +96,22 @@ def test_a_short_option_behind_the_program_is_noticed_too(
 
 @pytest.mark.usefixtures("tinynet")
 def test_doctor_answers_in_a_line_for_each_control_below_its_summary(tmp_path: Path) -> None:
-    lines = twinrun("doctor", write(tmp_path, f"{PLAIN}\ntrain(2)\n")).out.splitlines()
+    program = write(tmp_path, f"{PLAIN}\nopen('made.txt', 'w').close()\ntrain(2)\n")
+    lines = twinrun("doctor", program, cwd=tmp_path).out.splitlines()
+    assert list(tmp_path.iterdir()) == [program]
     assert lines[0].endswith("train.py, after its first training step")
     assert lines[1].startswith(
         "2 of 5 controls in use here hold; missing: python-random, hash-seed, openmp-threads; "
     )
     assert [line[:2] for line in lines[2:7]] == ["--", "ok", "--", "--", "ok"]
     assert lines[7:] == ["", "-v shows what each protects, and how to set it"]
+
+
+@pytest.mark.usefixtures("tinynet")
+def test_what_a_measured_program_writes_is_gone_afterwards(tmp_path: Path) -> None:
+    program = write(tmp_path, f"{PLAIN}\nopen('made.txt', 'w').close()\ntrain(8)\n")
+    answer = twinrun("cost", "--controls=python-random", "--steps=8", "--rounds=1", program, cwd=tmp_path)
+    assert answer.code == 0 and list(tmp_path.iterdir()) == [program], answer.err
 
 
 def completed(line: str, **env: str) -> list[str]:
@@ -120,8 +129,17 @@ def test_the_shell_completes_verbs_options_and_files() -> None:
     assert completed("twinrun env l") == ["plain,lock"]
     assert completed("twinrun check --output-fi") == ["plain,--output-file"]
     assert completed("twinrun check ") == ["file,"]
+    assert completed("twinrun check --vary clock,th") == ["plain,clock,threads"]
+    assert completed("twinrun explain tw50") == [f"plain,TW50{number}" for number in range(1, 8)]
     script = twinrun(env={"_TWINRUN_COMPLETE": "bash_source"})
     assert script.code == 0 and "_twinrun_completion" in script.out
+
+
+def test_the_help_of_vary_names_every_variation() -> None:
+    from twinrun.protocol.registry import variations
+    from twinrun.settings import VARIATIONS
+
+    assert VARIATIONS.split(", ") == [*variations(), "or all"]
 
 
 def test_the_folder_that_a_check_prints_can_be_compared(tmp_path: Path) -> None:
@@ -134,6 +152,8 @@ def test_the_folder_that_a_check_prints_can_be_compared(tmp_path: Path) -> None:
     assert twinrun("diff", tmp_path / "one", tmp_path / "other" / "B").code == 0
     refused = twinrun("diff", tmp_path)
     assert refused.code == 2 and "with what?" in refused.message
+    missing = twinrun("diff", tmp_path / "none")
+    assert missing.code == 2 and f"no such recording: {tmp_path / 'none'}" in missing.message
     # A file that is written is named.
     page = twinrun("diff", tmp_path / "one", "--output-format", "html", "-o", tmp_path / "page.html")
     assert (page.out, page.err) == ("", f"wrote {tmp_path / 'page.html'}\n")

@@ -162,6 +162,11 @@ def test_the_command_may_name_the_program(runner: Runner, command: str, program:
     assert json.loads((runner.project / "out.sarif").read_text())["runs"][0]["results"]
 
 
+def test_arguments_may_take_several_lines(runner: Runner) -> None:
+    (runner.project / "pyproject.toml").unlink()  # which would name the program too
+    assert runner.action({"arguments": "--no-diagnose\n--steps 1\ntrain.py\n"}) == 0, runner.output
+
+
 def test_inputs_of_the_action_are_words_and_never_commands(runner: Runner) -> None:
     assert runner.action({"arguments": "$(touch made) `touch made` ; touch made"}) == 2
     assert not (runner.project / "made").exists()

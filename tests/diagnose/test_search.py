@@ -379,6 +379,8 @@ def test_an_op_is_blamed_where_the_loss_differed_in_the_check_too() -> None:
     search = Search(Traced({}, [], seen=seen), lambda evidence: [])
     explain(search, Evidence(Difference(3, "loss", "loss"), compared=CHECKED))
     assert len(confirmed(search.findings)) == 1 and not search.notes
+    # The steps of a run that is traced may be others than those of the check.
+    assert any(each.endswith("up to step 1 of that run") for each in search.findings[0].evidence)
 
 
 def test_what_an_audit_names_is_likely_where_nothing_else_is_known() -> None:

@@ -38,7 +38,7 @@ def test_an_address_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("twinrun.engines.ray_cluster._ray", object)
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = f"127.0.0.1:{server.getsockname()[1]}"
-    for address, message in ((free, f"no Ray cluster at {free}"), ("head", "'head' is no address")):
+    for address, message in ((free, f"no Ray cluster at {free}"), ("head", "'head' is not the address")):
         with pytest.raises(ClusterError, match=message), connected(RayRequest(address)):
             pass
 

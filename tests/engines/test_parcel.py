@@ -55,6 +55,6 @@ def test_a_recording_that_would_be_written_elsewhere_is_refused(tmp_path: Path, 
         if name == "0/link":
             member.type, member.linkname = tarfile.SYMTYPE, "/"
         archive.addfile(member)
-    with pytest.raises(BadRecording, match="no recording"):
+    with pytest.raises(BadRecording, match="not a recording"):
         parcel.unpack_recording(packed.getvalue(), tmp_path / "inside" / "A")
     assert not (tmp_path / "outside").exists()

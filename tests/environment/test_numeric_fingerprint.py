@@ -114,7 +114,7 @@ def test_the_command_writes_and_compares_files(taken: dict[str, Fingerprint], tm
     run = CliRunner().invoke
     same = run(verb, [str(paths["here"]), str(paths["again"])])
     assert same.exit_code == 0
-    assert "agree in bits: a bitwise baseline can be expected to hold" in same.stdout
+    assert "are bit-identical: a bitwise baseline can be expected to hold" in same.stdout
     other = run(verb, [str(paths["here"]), str(paths["one thread"]), "--output-format", "json"])
     assert other.exit_code == 1
     document = json.loads(other.stdout)
@@ -185,7 +185,7 @@ def test_the_result_goes_to_the_file_that_is_named(
     for files in ([here, here], [here]):
         compared = run(verb, [*files, option, str(answer)])
         assert (compared.exit_code, compared.stdout) == (0, "") and f"wrote {answer}\n" in compared.stderr
-        assert "1 operation agrees in bits" in answer.read_text()
+        assert "1 operation is bit-identical" in answer.read_text()
         answer.unlink()
 
 

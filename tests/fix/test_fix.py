@@ -80,7 +80,7 @@ def test_a_program_with_many_causes_in_two_files_repeats_with_the_patch(tmp_path
 
 def test_outside_of_git_writing_is_refused_before_anything_is_run(tmp_path: Path) -> None:
     refused = twinrun("fix", "--write", write(tmp_path, "open('ran', 'w')"), cwd=tmp_path)
-    assert refused.code == 2 and "is not in a git tree" in refused.message
+    assert refused.code == 2 and "is not in a git repository" in refused.message
     assert not (tmp_path / "ran").exists()
 
 
@@ -91,7 +91,7 @@ def test_the_patch_is_written_only_where_git_can_take_it_back(tmp_path: Path) ->
     git(tmp_path, "commit", "-qam", "mode")
     script.write_text(ONE + "# not committed\n")
     refused = twinrun("fix", "--write", "train.py", cwd=tmp_path)
-    assert refused.code == 2 and "not committed" in refused.message and "--force" in refused.message
+    assert refused.code == 2 and "uncommitted" in refused.message and "--force" in refused.message
     assert script.read_text() == ONE + "# not committed\n"
     assert "+np.random.seed(" in refused.out  # what was found is not lost
     git(tmp_path, "checkout", "train.py")

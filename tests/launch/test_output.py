@@ -129,7 +129,7 @@ def test_very_long_outputs_are_equal_by_the_digest_of_what_is_left_out(tmp_path:
     assert a.output.stat().st_size < MOST_OUTPUT + KEPT + 100
     assert compare(a, b).mismatches == []
     [found] = compare(a, c).mismatches
-    assert found.where == STDOUT and "longer than what is looked at" in found.a
+    assert found.where == STDOUT and "longer than what is compared" in found.a
 
 
 @pytest.mark.parametrize("length", [10, 2 * KEPT, 2 * KEPT + 1000, MOST_OUTPUT, 2 * MOST_OUTPUT])

@@ -156,7 +156,7 @@ def test_a_magic_in_front_of_a_changed_line_stays_and_others_are_not_overwritten
     assert Notebook(changed).cells[0].source == "%time x = draw(seed=1)\n!ls"
     with pytest.raises(BadNotebook, match="cell 1, line 2 cannot be changed"):
         book.with_text(book.text.replace("get_ipython().system('ls')", "pass"))
-    with pytest.raises(BadNotebook, match="told apart"):
+    with pytest.raises(BadNotebook, match="be distinguished"):
         book.with_text("x = 1\n")
 
 

@@ -47,7 +47,7 @@ def test_allowed_the_check_goes_on_without_op_determinism_and_reports_it(
     result = json.loads(allowed.stdout)
     assert (allowed.returncode, result["verdict"]) == (0, "repeats")
     assert result["steps_compared"] == 3
-    assert any(note.startswith("went on without op-determinism: MaxPoolGrad") for note in result["notes"])
+    assert any(note.startswith("continued without op-determinism: MaxPoolGrad") for note in result["notes"])
     assert result["controls"]["op-determinism"]["state"] == "off"
     assert result["controls"]["op-determinism"]["requested"] is None
     assert result["controls"]["tensorflow-seed"]["set_by"] == "twinrun"

@@ -10,6 +10,7 @@ from twinrun.comparison.elements import Elements
 from twinrun.comparison.frames import Difference
 from twinrun.comparison.timeline import MOST_COLUMNS, STATES, Curve, Grid, Row, TensorGrowth, Timeline
 from twinrun.findings.finding import Finding, SourceLine
+from twinrun.fix.outcome import Change, FixResult
 from twinrun.result import (
     REASON_KINDS,
     CheckResult,
@@ -23,6 +24,8 @@ from twinrun.result import (
     Stream,
     WorkerCount,
 )
+from twinrun.resume.outcome import Files, ResumeResult, Stop
+from twinrun.source_audit.audit_result import AuditResult
 
 # A name that would do harm wherever it is not escaped: markup, a closing tag, a terminal's escape, a line of its own.
 NASTY = "</title></style><script>alert(1)</script>\x1b[31m\x00\u202e\nverdict: \"repeats\" & 'more'"
@@ -88,6 +91,58 @@ TYPICAL = CheckResult(
     timing={"seconds": 9.5},
     recordings=("/home/you/.local/state/twinrun/check-1/A", "/home/you/.local/state/twinrun/check-1/B"),
 )
+# The program failed in both twins, in the same way.
+CRASHED = CheckResult(
+    "train.py",
+    "undecided",
+    reason="the program ended with exit code 1",
+    reason_kind="crashed",
+    steps_compared=4,
+    output_tail="""Traceback (most recent call last):
+  File "train.py", line 31, in <module>
+    raise ValueError("the loss is not finite, and training on would only waste the time of this machine")
+ValueError: the loss is not finite, and training on would only waste the time of this machine
+""",
+    recordings=TYPICAL.recordings,
+)
+AUDITED = AuditResult(
+    "train.py",
+    TYPICAL.findings,
+    ("train.py", "data/pipeline.py"),
+    silenced=((Finding("TW303", "clock", "time() reaches training", "train.py", 30), "only in the log"),),
+    datasets_audited=True,
+    notes=("not known: augment() at data/pipeline.py:90: not a stage",),
+)
+_SEEDED = Change(
+    "TW105", "train.py", 11, "seed everything once, right after the imports", safe=True, change=""
+)
+FIXED = FixResult.of(
+    "train.py",
+    "diverges",
+    changes=(
+        _SEEDED,
+        Change("TW203", "data/pipeline.py", 90, "map in order", safe=False, change=""),
+    ),
+    not_needed=(Change("TW201", "data/pipeline.py", 108, "give the shuffle a seed", safe=True, change=""),),
+    arguments=("--seed", "42"),
+    left=(TYPICAL.findings[0],),
+    notes=("the time ran out; not tried: the other order of the fixes",),
+)
+RESUMED = ResumeResult.of(
+    "train.py",
+    "diverges",
+    steps=12,
+    checkpoints=(4, 8),
+    stops=(
+        Stop(5, outcome="equal", resumed_after=4, steps=8, files=Files(2, texts=("log.txt",))),
+        Stop(
+            9, outcome="differs", resumed_after=8, steps=4, first_difference=Difference(9, "batch", "x", others=1),
+            files=Files(1, ("model.npz",), ()), notes=("it wrote into the folder of the first run",),
+        ),
+    ),
+    findings=(Finding("TW701", "not-restored", "the position in the data was not restored", confirmed=True, evidence=("note: it goes on with batch 1",)),),
+    recordings=TYPICAL.recordings,
+)  # fmt: skip
 # One number differs, by very little.
 SCALAR = CheckResult(
     "train.py",

@@ -6,19 +6,27 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from samples import COUNTED, REPEATING, SCALAR, TYPICAL, UNJUDGED
+from samples import AUDITED, COUNTED, CRASHED, FIXED, REPEATING, RESUMED, SCALAR, TYPICAL, UNJUDGED
 
-from twinrun.render.text import as_lines
+from twinrun.fix.outcome import FixResult
+from twinrun.render import audit_text, fix_text, resume_text, text
 from twinrun.result import CheckResult, ChildResult
-from twinrun.terminal import text_of
+from twinrun.resume.outcome import ResumeResult
+from twinrun.source_audit.audit_result import AuditResult
+from twinrun.terminal import Lines, text_of
 
+Result = CheckResult | AuditResult | FixResult | ResumeResult
 GOLDEN = Path(__file__).parent / "golden"
-RESULTS = {
+RESULTS: dict[str, Result] = {
     "repeats": REPEATING,
     "diverges": TYPICAL,
     "one-number": SCALAR,
     "undecided": UNJUDGED,
     "worker-counts": COUNTED,
+    "crashed": CRASHED,
+    "audit": AUDITED,
+    "fix": FIXED,
+    "resume": RESUMED,
 }
 VIEWS = [
     (name, width, colour, verbose)
@@ -26,7 +34,7 @@ VIEWS = [
     for width in (80, 120)
     for colour in (False, True)
     for verbose in (False, True)
-    if name == "diverges" or not verbose
+    if name in ("diverges", "audit") or not verbose
 ]
 
 
@@ -35,8 +43,19 @@ def file_of(name: str, width: int, colour: bool, verbose: bool) -> Path:
     return GOLDEN / f"{'-'.join(parts)}.txt"
 
 
-def drawn(result: CheckResult, width: int, colour: bool, verbose: bool) -> str:
-    return text_of(as_lines(result, verbose=verbose), colour=colour, width=width)
+def lines_of(result: Result, verbose: bool) -> Lines:
+    match result:
+        case AuditResult():
+            return audit_text.as_lines(result, verbose=verbose)
+        case FixResult():
+            return fix_text.as_lines(result)
+        case ResumeResult():
+            return resume_text.as_lines(result)
+    return text.as_lines(result, verbose=verbose)
+
+
+def drawn(result: Result, width: int, colour: bool, verbose: bool) -> str:
+    return text_of(lines_of(result, verbose), colour=colour, width=width)
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: file_of(*view).stem)
@@ -55,9 +74,9 @@ def test_no_row_is_wider_than_the_terminal(width: int) -> None:
 
 def test_of_one_there_is_no_plural() -> None:
     one = REPEATING.replace(steps_compared=1, children=(ChildResult("child", "repeats", steps=1),))
-    text = drawn(one, 120, False, False)
-    assert "2 runs, 1 step and 1 child process compared" in text
-    assert "child: repeats, 1 step\n" in text and "1 steps" not in text
+    answer = drawn(one, 120, False, False)
+    assert "2 runs, 1 step and 1 child process compared" in answer
+    assert "child: repeats, 1 step\n" in answer and "1 steps" not in answer
     assert "4 workers, one run of each, 1 step: " in COUNTED.replace(steps_compared=1).headline
 
 

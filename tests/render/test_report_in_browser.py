@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from samples import DRIFTING, NASTY, REPEATING, UNJUDGED, drift, full, largest
 
-from browser import THEMES, WIDTHS, chromium, missing
+from browser import THEMES, WIDTHS, chromium, to_be_skipped
 from twinrun.render.html import as_html
 from twinrun.result import CheckResult, Growth
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Open = Callable[..., Page]
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = pytest.mark.skipif(to_be_skipped() is not None, reason=str(to_be_skipped()))
 DRAWN_FOR = "document.querySelector('#steps-plot svg').viewBox.baseVal.width"
 PLOTS = ("steps-plot", "growth-plot", "curves-plot", "layers-plot", "elements")
 

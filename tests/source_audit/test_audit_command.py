@@ -113,31 +113,39 @@ def test_what_the_datasets_have_to_say_is_put_together_with_what_the_source_says
 
 def test_the_datasets_of_a_running_program_are_looked_at_and_it_goes_no_further_than_three_steps(
     here: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     program = write(
         here / "train.py",
         """
+        import os
+        import sys
         import numpy as np
         import tensorflow as tf
 
+        os.remove("clean.py")
         data = np.ones((64, 3), np.float32)
         ds = getattr(tf.data.Dataset.from_tensor_slices(data), "shuf" + "fle")(9).batch(2)
         weight = tf.Variable(tf.zeros([3, 1]))
         optimizer = tf.keras.optimizers.SGD()
         for step, batch in enumerate(ds):
-            open("steps.txt", "w").write(str(step))
+            open("guilty.py", "w").write(str(step))
+            open(sys.argv[1], "w").write(str(step))
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(batch @ weight)
             optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
         """,
     )
-    ran = audit(here, "--output-format", "json", "train.py")
+    before = {path.name: path.read_text() for path in here.iterdir()}
+    steps = tmp_path_factory.mktemp("elsewhere") / "steps.txt"
+    ran = audit(here, "--output-format", "json", "train.py", str(steps))
     document = json.loads(ran.stdout)
     assert document["datasets_audited"] is True
+    assert {path.name: path.read_text() for path in here.iterdir()} == before
     assert [(each["code"], each["file"], each["line"]) for each in document["findings"]] == [
-        ("TW201", "train.py", 5)  # nothing but the running program knows that this is a shuffle
+        ("TW201", "train.py", 8)  # nothing but the running program knows that this is a shuffle
     ]
-    assert int((here / "steps.txt").read_text()) <= 3  # of 31: a step is closed when the next one begins
+    assert int(steps.read_text()) <= 3  # of 31: a step is closed when the next one begins
     assert audit(here, "--source-only", program.name).returncode == 0
 
 

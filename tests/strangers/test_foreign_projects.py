@@ -170,7 +170,7 @@ def test_a_repository_s_own_commands_are_not_run(
 ) -> None:
     ran = tmp_path / "ran"
     state = GitState(repository).read()
-    assert len(state["commit"]) == 40 and "filters of its own" in state["dirty"] and not ran.exists()
+    assert len(state["commit"]) == 40 and "its own filters" in state["dirty"] and not ran.exists()
     commits, unknown = commits_between(state["commit"][:7] + "0" * 33, state["commit"], repository)
     assert commits == [] and unknown and not ran.exists()
     first = subprocess.run(
@@ -191,7 +191,7 @@ def test_hooks_and_monitors_are_left_out_where_git_looks_at_files(
             git(repository, "config", "--unset", other)
     (tmp_path / "ran").unlink(missing_ok=True)
     assert GitState(repository).read()["dirty"] is True
-    with pytest.raises(Exception, match="not committed"):
+    with pytest.raises(Exception, match="uncommitted"):
         must_be_clean({str(repository / "train.py"): None})
     assert not (tmp_path / "ran").exists()
 

@@ -129,6 +129,10 @@ def test_the_callback_logs_each_epoch_to_the_run_that_there_is(tmp_path: Path) -
     ), answer.out + answer.err
     files = sorted(file.name for file in (tmp_path / "0").rglob("*.json"))
     assert files == ["000000.json", "000001.json", "000002.json", "000003.json"]
+    metrics = json.loads(next((tmp_path / "0").rglob("000003.json")).read_text())["metrics"]
+    assert [name for name in metrics if "f1" in name] == [
+        "f1_score[0]", "f1_score[1]", "val_f1_score[0]", "val_f1_score[1]",
+    ]  # fmt: skip
     same = twinrun("diff", tmp_path / "0", tmp_path / "0")
     assert same.out == "repeats: 3 epochs compared, 14 variables and the metrics are equal after each\n"
 

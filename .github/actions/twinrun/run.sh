@@ -2,8 +2,9 @@
 # Runs twinrun once, keeps its result as JSON, and renders it as annotations, job summary and SARIF.
 set -uo pipefail
 result=$(mktemp)
-read -r -a command <<<"${TWINRUN_ACTION_COMMAND:-check}"
-read -r -a arguments <<<"${TWINRUN_ACTION_ARGUMENTS:-}"
+# All lines of an input are read, up to its end, which `read` reports as a failure.
+read -r -d '' -a command <<<"${TWINRUN_ACTION_COMMAND:-check}" || true
+read -r -d '' -a arguments <<<"${TWINRUN_ACTION_ARGUMENTS:-}" || true
 # Options stand right after the verb: `command` may name the program too, which takes whatever follows it.
 case ${command[0]-} in baseline | env) words=2 ;; *) words=1 ;; esac
 twinrun "${command[@]:0:words}" --output-format json --output-file "$result" \

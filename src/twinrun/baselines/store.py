@@ -175,7 +175,9 @@ class FsspecStore(Store):
         before = self.read(name, file)
         text = change(before)
         if self.read(name, file) != before:
-            raise CannotWrite(f"{file} was changed by someone else meanwhile", hint="run the command again")
+            raise CannotWrite(
+                f"{file} was changed by someone else in the meantime", hint="run the command again"
+            )
         folder = f"{self._root}/{checked_name(name)}"
         with self._failing("write to"):
             self._fs.makedirs(folder, exist_ok=True)

@@ -15,7 +15,7 @@ VERBS = {
     "resume": "Stop a program, start it again, and report what was not restored.",
     "run": "Run a program once and keep a recording.",
     "diff": "Compare two recordings.",
-    "audit": "Report what in a program keeps it from repeating, before anything is trained.",
+    "audit": "Report what in a program's source and input pipelines keeps it from repeating.",
     "report": "Render a saved result: HTML, JSON, SARIF, JUnit, GitHub annotations.",
     "env": "Show the environment, compare two, write or check a lock.",
     "baseline": "Record a run for this environment, and compare with it in CI.",
@@ -39,7 +39,7 @@ Usage: twinrun VERB [OPTIONS] [ARGS]...
 
 Options:
   --version   Show the version and exit.
-  -h, --help  Show this message and exit. Each verb has a --help of its own.
+  -h, --help  Show this message and exit. Each verb has its own --help.
 
 Verbs:
 """

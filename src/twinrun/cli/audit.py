@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 @click.command(cls=RunningVerb)
 @shared(
     "source_only", "files", "fix_diff", "quiet", "verbose",
-    quiet={"help": "The count only."}, verbose={"help": "Show what led to each finding."},
+    quiet={"help": "Print the count only."}, verbose={"help": "Show what led to each finding."},
 )  # fmt: skip
 @output_options(("text", "json", "sarif", "github"), to="output_file")
 @click.option("-m", "module", metavar="MODULE", help="Audit a module, as python -m would run it.")
 @PROGRAM
 @click.pass_context
 def audit(ctx: click.Context, /, source_only: bool, files: bool, **given: Any) -> None:
-    """Report what in PROGRAM keeps it from repeating, before anything is trained.
+    """Report what in PROGRAM's source and input pipelines keeps it from repeating.
 
-    PROGRAM is a script, a notebook, a folder (every .py file and notebook in it), or a module with -m. What follows a script or module
-    are its own arguments: the audit takes its options to have the values that this command line gives.
+    PROGRAM is a script, a notebook, a folder (every .py file and notebook in it), or a module with -m. To see its input
+    pipelines, it is run for up to three steps; --source-only runs nothing, and a folder is only read. Arguments after the
+    script are used as option values in the audit.
 
     Exit codes: 0 no findings, 1 findings, 2 could not judge.
     """
@@ -50,7 +51,7 @@ def _audited(program: tuple[str, ...], module: str | None, *, files: bool, sourc
     from twinrun.source_audit.audit import audit_source, module_file
     from twinrun.source_audit.audit_result import audit_result
 
-    if module is None and not program:
+    if not (module or program) or program[:1] == ("",):
         raise UsageError("which program?", hint="twinrun audit train.py, or twinrun audit -m package.train")
     for path in map(Path, program if files else program[: module is None]):
         if is_notebook(path) and path.is_file():
@@ -74,7 +75,7 @@ def _audited(program: tuple[str, ...], module: str | None, *, files: bool, sourc
         None if source_only else audit_datasets(module or str(script), arguments, module=module is not None)
     )
     if found is None and not source_only:
-        say("hint: only the source was read; the datasets that the program builds were not looked at")
+        say("hint: only the source was read; the datasets that the program builds were not audited")
     return audit_result(name, source, found)
 
 

@@ -52,7 +52,7 @@ def running_verb(
 
 @click.group(cls=options.Verbs)
 def baseline() -> None:
-    """Baselines: a run kept as a small text file for each environment, and CI that compares with it."""
+    """Keep a run as a small text file for each environment, and compare later runs with it in CI."""
 
 
 @baseline.command(cls=BaselineVerb)
@@ -73,10 +73,10 @@ def record(ctx: click.Context, /, **given: Any) -> None:
     "contract",
     "runs",
     runs=_RUNS,
-    contract={"default": None, "help": "Another contract; the baseline's own by default."},
+    contract={"default": None, "help": "Another contract.  [default: the baseline's own]"},
 )
 def accept(ctx: click.Context, /, **given: Any) -> None:
-    """Run PROGRAM and replace the baseline NAME of this environment, with a reason that is kept."""
+    """Run PROGRAM, replace the baseline NAME of this environment, and keep the reason."""
     ctx.exit(_each(given, _recorded))
 
 
@@ -98,7 +98,7 @@ def check(ctx: click.Context, /, **given: Any) -> None:
 def list_(
     ctx: click.Context, name: str | None, store: str | None, output_format: str, output_file: str | None
 ) -> None:
-    """List the baselines, of NAME or of all names. Exit 2 when one of them is damaged."""
+    """List all baselines, or those of NAME. Exit code 2 if one of them is damaged."""
     from twinrun.baselines.verbs import listing
     from twinrun.render import show
     from twinrun.terminal import say

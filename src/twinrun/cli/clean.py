@@ -17,8 +17,8 @@ from twinrun.counted import counted
 def clean(limit: int | None, keep_newest: int | None, **given: Any) -> None:
     """Remove old recordings from the default folder, the oldest first.
 
-    None of a check or run that is under way, and none that was made with --keep. Every check and run does so too, before
-    it begins. What --dir put elsewhere is left alone.
+    Skips recordings in use and those made with --keep. Every check and run does the same before it begins. Recordings that
+    --dir put elsewhere are left alone.
     """
     from twinrun.launch.folders import Hold, default_root, prune, recorded, state_limit
     from twinrun.render import show

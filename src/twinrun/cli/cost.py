@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     "timeout",
     "quiet",
     steps={"default": 60, "least": 8, "help": "Steps of each run, at least 8."},
-    pin={"help": "The pin to measure: --pin=threads=1, say."},
+    pin={"help": "The pin to measure, such as --pin=threads=1."},
     timeout={"help": "Give up on a run after this long (90s, 5m)."},
-    quiet={"help": "No progress."},
+    quiet={"help": "Do not show progress."},
 )
 @TEXT_OR_JSON
 @program_arguments

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from twinrun.cli.options import ConfiguredVerb, output_options, shared
-from twinrun.errors import UsageError
+from twinrun.errors import BadRecording, UsageError
 
 
 @click.command(cls=ConfiguredVerb)
@@ -20,7 +20,7 @@ from twinrun.errors import UsageError
 def diff(ctx: click.Context, /, a: str, b: str | None, contract: str, **shown: Any) -> None:
     """Compare the recordings A and B, and report from which step and tensor they differ.
 
-    A alone, the folder that `twinrun check` printed: its twins. Of two such folders the first twins are compared.
+    Given only A, a folder printed by `twinrun check`, compares its twins. Of two such folders the first twins are compared.
     Runs that were cut off are compared as far as they go. Runs that were trained with the callback twinrun.EpochDigests are
     compared by epoch: mlflow:RUN_ID, or the folder of a run of TensorBoard or W&B. Exit codes: 0 repeats, 1 diverges, 2 could
     not judge.
@@ -34,6 +34,9 @@ def diff(ctx: click.Context, /, a: str, b: str | None, contract: str, **shown: A
     if b is not None and (is_tracked(a) or is_tracked(b)):
         ctx.exit(_epochs(a, b, contract, **shown))
     one, other = recording_in(Path(a)), recording_in(Path(b)) if b is not None else Path(a) / "B"
+    if not one.exists() and not is_tracked(a):
+        hint = "give the folder that `twinrun run` or `twinrun check` printed"
+        raise BadRecording(f"no such recording: {a}", hint=hint)
     if b is None and not (one.name == "A" and other.is_dir()):
         raise UsageError(f"compare {a} with what?", hint="give two recordings, or the folder of a check")
     result = compare_recordings(one, other, parse_contract(contract))

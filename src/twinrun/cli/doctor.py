@@ -30,7 +30,7 @@ _WIDTH = 110
     "timeout",
     "verbose",
     pin={"help": "Examine the process as this would pin it."},
-    verbose={"help": "Also what each control protects and how to set it, and those not in use."},
+    verbose={"help": "Also show what each control protects and how to set it, and the controls not in use."},
 )
 @TEXT_OR_JSON
 @program_arguments
@@ -41,7 +41,7 @@ def doctor(
     """Show what is pinned, as read back from the process itself.
 
     With a PROGRAM: in its own process, after its imports, its own settings and its first training step.
-    Without: in a bare process of this machine. Exits 2 when --pin=strict requests what is not there.
+    Without: in a bare process of this machine. Exit code 2 if --pin=strict requests what is not there.
     """
     from twinrun.launch.doctor import examine_machine, examine_patches, examine_program
     from twinrun.render import show

@@ -23,7 +23,7 @@ NO_FRAMEWORK = click.option(
 _LOCK_FILE = "Where to write it; `-` is stdout.  [default: twinrun.lock, or twinrun.lock.requirements.txt]"
 
 
-def _reading(everything: str = "Also what should not matter.") -> Decorator:
+def _reading(everything: str = "Also show what should not matter.") -> Decorator:
     """The options of a verb that shows an environment."""
     wide = click.option("--all", "everything", is_flag=True, help=everything)
     return all_of(NO_FRAMEWORK, wide, TEXT_OR_JSON)
@@ -31,12 +31,12 @@ def _reading(everything: str = "Also what should not matter.") -> Decorator:
 
 @click.group(cls=Verbs)
 def env() -> None:
-    """The environment: what is here, what differs elsewhere, and a file to rebuild it."""
+    """Show this environment, compare it with others, and write a file to rebuild it."""
 
 
 @env.command()
 @click.argument("where", default="here")
-@_reading("Every field, all packages included.")
+@_reading("Show every field, including all packages.")
 def show(
     where: str, no_framework: bool, everything: bool, output_format: str, output_file: str | None
 ) -> None:
@@ -54,8 +54,8 @@ def show(
 @_reading()
 @click.pass_context
 def diff(ctx: click.Context, /, a: str, b: str, *, no_framework: bool, **shown: Any) -> None:
-    """Compare two environments: recordings, JSON files, or `here` for this machine. Exit 1 when bits can
-    differ."""
+    """Compare two environments: recordings, JSON files, or `here` for this machine. Exit code 1
+    if bits can differ."""
     from twinrun.environment.difference import comparable_bitwise, differences
 
     left, right = _find(a, no_framework), _find(b, no_framework)
@@ -128,7 +128,7 @@ def lock(
 @_reading()
 @click.pass_context
 def check(ctx: click.Context, /, lock_file: Path, *, no_framework: bool, **shown: Any) -> None:
-    """Report what no longer matches LOCK_FILE. Exit 1 when something that can change results does not."""
+    """Report what no longer matches LOCK_FILE. Exit code 1 if it can change results."""
     from twinrun.environment.difference import NOTHING
     from twinrun.environment.lock import read_lock
     from twinrun.environment.lock_check import mismatches

@@ -7,14 +7,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from twinrun.cli.options import TEXT_OR_JSON
 from twinrun.findings.catalogue import FAMILIES, Entry, all_entries, lookup, page
 from twinrun.terminal import write
 
 
+def _codes(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(entry.code, help=entry.name)
+        for entry in all_entries()
+        if entry.code.startswith(incomplete.upper())
+    ]
+
+
 @click.command()
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=_codes)
 @TEXT_OR_JSON
 def explain(code: str | None, output_format: str, output_file: str | None) -> None:
     """Explain a code of the catalogue: what it is, why it matters, an example, what to write instead.

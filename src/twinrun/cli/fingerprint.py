@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--threads", default="", help="Thread counts to probe, such as 1,2,8; the one in use by default."
+    "--threads", default="", help="Thread counts to probe, such as 1,2,8.  [default: the one in use]"
 )
 @click.option(
     "--determinism/--no-determinism", default=True, show_default=True, help="Probe with op determinism."
 )
-@click.option("--all", "everything", is_flag=True, help="Every probe, not only those that differ.")
+@click.option("--all", "everything", is_flag=True, help="Show every probe, not only those that differ.")
 @TEXT_OR_JSON
 @OUTPUT
 @click.pass_context
@@ -43,8 +43,8 @@ def fingerprint(
 ) -> None:
     """Take this machine's numeric fingerprint, and compare it with FILES of other machines.
 
-    No file: take it and print it, or keep it in a file (-o), as JSON unless text is asked for. One file: take it
-    and compare. Two files: compare them. Exit 1 when bits differ.
+    Without a file, take it and print it, or write it to a file (-o), as JSON unless text is requested. With one
+    file, take it and compare. With two, compare them. Exit code 1 if bits differ.
     """
     from twinrun.environment.numeric_fingerprint import compare, read_fingerprint
     from twinrun.environment.probing import take
@@ -109,7 +109,7 @@ def _compared(given: list[Fingerprint], found: list[Agreement], everything: bool
     for group in dict.fromkeys(each.group for each in found):
         members = [each for each in found if each.group == group]
         yield ""
-        yield f"{group}: {sum(each.same for each in members)} of {len(members)} agree in bits"
+        yield f"{group}: {sum(each.same for each in members)} of {len(members)} are bit-identical"
         for each in members:
             if everything or not each.same:
                 yield f"  {each.probe:<42} {_outcome(each)}"
@@ -121,8 +121,8 @@ def _conclusion(found: list[Agreement]) -> str:
     """Will a baseline of one machine hold on the other?"""
     apart = [each for each in found if not each.same]
     if not apart:
-        agree = f"all {len(found)} operations agree" if len(found) != 1 else "1 operation agrees"
-        return f"{agree} in bits: a bitwise baseline can be expected to hold on both"
+        agree = f"all {len(found)} operations are" if len(found) != 1 else "1 operation is"
+        return f"{agree} bit-identical: a bitwise baseline can be expected to hold on both"
     distances = [each.max_ulp for each in apart if each.max_ulp is not None]
     worst = f", by up to {max(distances)} ULPs" if distances else ""
     differ = (

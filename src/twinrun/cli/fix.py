@@ -28,7 +28,7 @@ _CHECKED = (
     "ignore_output",
     "show_arguments",
 )
-_BUDGET = {"help": "Time for the whole search; then what was found so far is printed.", "default": "10m"}
+_BUDGET = {"help": "Time for the whole search; what was found by then is printed.", "default": "10m"}
 
 
 @click.command(cls=RunningVerb)
@@ -39,8 +39,8 @@ _BUDGET = {"help": "Time for the whole search; then what was found so far is pri
 def fix(ctx: click.Context, /, **given: Any) -> None:
     """Find the smallest patch that makes PROGRAM repeat, and prove it by running the twins with it.
 
-    The patch goes to stdout, for git apply or patch -p1, and what was proved to stderr. That of a notebook shows the
-    cells that change. Files are changed only with --write. Exit codes: 0 the patched program repeats, 1 it still diverges, 2 could not judge.
+    The patch goes to stdout, for git apply or patch -p1, and what was proved to stderr. For a notebook, the patch
+    shows the changed cells. Files are changed only with --write. Exit codes: 0 the patched program repeats, 1 it still diverges, 2 could not judge.
     """
     from twinrun.cli.progress import screen
     from twinrun.findings.fixes.diff import patch_root, shows_cells

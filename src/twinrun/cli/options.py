@@ -26,6 +26,12 @@ WHICH_PROGRAM = "twinrun check train.py --epochs 2, or twinrun check -m package.
 class Verbs(click.Group):
     """A group whose unknown verbs are answered with the nearest known one."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            known = ", ".join(self.list_commands(ctx))
+            raise UsageError("which verb?", hint=f"{ctx.command_path} has {known}")
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -73,6 +79,13 @@ class ConfiguredVerb(click.Command):
         if not extra.get("resilient_parsing"):  # a shell that completes a word has no use for an error
             extra.setdefault("default_map", configuration(info_name or "", self.params))
         return super().make_context(info_name, args, parent, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as problem:
+            problem.ctx = problem.ctx or ctx  # so that the hint names this verb
+            raise
 
 
 class RunningVerb(ConfiguredVerb):
@@ -208,14 +221,30 @@ def _option(name: str, option: Option) -> Decorator:
         default=option.default,
         show_default=option.default is not None,
         callback=lambda _, __, value: option.parse(word, value),
-        shell_complete=_files if option.metavar in ("FILE", "FOLDER", "RESULT") else None,
+        shell_complete=_completion(name, option),
         **common,
     )
+
+
+def _completion(name: str, option: Option) -> Callable[..., list[CompletionItem]] | None:
+    if name == "vary":
+        return _variations
+    return _files if option.metavar in ("FILE", "FOLDER", "RESULT") else None
 
 
 def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of files, for a shell that completes them itself."""
     return [CompletionItem(incomplete, type="file")]
+
+
+def _variations(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The variations, each after those that are already there."""
+    from twinrun.protocol.registry import variations
+
+    before, comma, begun = incomplete.rpartition(",")
+    return [
+        CompletionItem(f"{before}{comma}{name}") for name in (*variations(), "all") if name.startswith(begun)
+    ]
 
 
 def output_options(

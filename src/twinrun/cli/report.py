@@ -35,7 +35,7 @@ def report(
 ) -> None:
     """Render a saved RESULT, the JSON that `twinrun check --output-format json` wrote (`-`: from stdin).
 
-    The exit code is 0 when it could be rendered, whatever the verdict was, and 2 when not.
+    The exit code is 0 if it could be rendered, whatever the verdict, and 2 if not.
     """
     from twinrun.publish.send import asked_for, send
     from twinrun.render import findings_text, write, write_results

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from twinrun.cli.options import RunningVerb, output_options, program_arguments, shared, the_program
-from twinrun.settings import pin_request
+from twinrun.settings import VARIATIONS, pin_request
 
 
 @click.command(cls=RunningVerb)
@@ -24,6 +24,7 @@ from twinrun.settings import pin_request
     "show_arguments",
     "no_progress",
     "quiet",
+    vary={"help": f"Apply these variations to this run: {VARIATIONS}."},
     no_progress={"help": "Do not show what the program prints."},
     quiet={"help": "Print only the recording's folder."},
 )
@@ -33,7 +34,8 @@ from twinrun.settings import pin_request
 def run(ctx: click.Context, /, program: tuple[str, ...], module: str | None, **given: Any) -> None:
     """Run PROGRAM once and keep a recording that `twinrun diff` can compare.
 
-    PROGRAM is a script, a notebook, or a module with -m. What the program prints goes to stderr, and to the recording. The exit code is the program's own, or 2 when it could not be instrumented or trained nothing that was observed.
+    PROGRAM is a script, a notebook, or a module with -m. The program's output goes to stderr and to the recording. The exit code is the program's
+    own, or 2 if it could not be instrumented or no training was observed.
     """
     from twinrun.cli.programs import left_by
     from twinrun.cli.progress import ProgramOutput

@@ -18,6 +18,8 @@ def arranged(args: list[str], valued: set[str], late: tuple[str, ...] | None = N
         return own + rest
     named = 2 if rest[:1] == ["-m"] else 1
     program, theirs = rest[:named], rest[named:]
+    if program[:1] == ["-m"] and program[1:] in ([], ["--"]):
+        return [*own, "-m"]  # click says that the module is missing
     moved: list[str] = []
     if late is not None:
         given = {word.partition("=")[0] for word in own}

@@ -112,11 +112,11 @@ def compare(one: Delivery, other: Delivery, reader: Reader | None = None) -> Com
     found, reordered = _printed(one, other)
     too_long = max(each.output.stat().st_size for each in (one, other)) > MOST_OUTPUT
     if too_long and not filecmp.cmp(one.output, other.output, shallow=False):
-        found.append(Mismatch(STDOUT, a="differs, and is longer than what is looked at"))
+        found.append(Mismatch(STDOUT, a="differs, and is longer than what is compared"))
     files, count = compare_files(one, other, reader)
     found += files
     if len(found) > _MOST:
-        found[_MOST:] = [Mismatch(found[_MOST].where, a="more differences than were looked at")]
+        found[_MOST:] = [Mismatch(found[_MOST].where, a="more differences than were compared")]
     return Compared(found, count, reordered)
 
 

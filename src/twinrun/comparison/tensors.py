@@ -89,7 +89,7 @@ class Gap:
 
     def _note(self) -> str | None:
         if self._same_numbers:
-            return "the numbers are equal and their bits are not: 0.0 against -0.0"
+            return "the numbers are equal but their bits are not: 0.0 against -0.0"
         if self._only_nans:
             return "NaN in both, with different payloads"
         return "NaN in one only" if self._lone_nan else None

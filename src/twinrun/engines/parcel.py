@@ -90,5 +90,7 @@ def _unpack(data: bytes, folder: Path, *, links: bool) -> None:
             name = PurePosixPath(member.name)
             plain = member.isfile() or member.isdir() or (links and member.issym())
             if not plain or name.is_absolute() or ".." in name.parts:
-                raise BadRecording(f"what came from the cluster is no recording: it holds {member.name!r}")
+                raise BadRecording(
+                    f"the cluster sent something that is not a recording: it holds {member.name!r}"
+                )
             archive.extract(member, folder)

@@ -113,7 +113,8 @@ def _must_answer(address: str) -> None:
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not host or not port.isdigit():
         raise ClusterError(
-            f"{address!r} is no address of a Ray cluster", hint="write HOST:PORT: --ray-address head:6379"
+            f"{address!r} is not the address of a Ray cluster",
+            hint="write HOST:PORT: --ray-address head:6379",
         )
     try:
         socket.create_connection((host, int(port)), _REACHABLE).close()

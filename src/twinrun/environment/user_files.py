@@ -25,7 +25,7 @@ _STATUS = ["status", "--porcelain=v2", "--branch", "--untracked-files=no", "--ig
 _CONFIG = ["config", "--list", "--null", "--show-scope"]
 _COMMIT = ["rev-parse", "--verify", "--quiet", "HEAD"]
 _REMOTE = "remote.origin.url"
-_FILTERS = f"{UNREAD}the repository brings filters of its own, which git would run"
+_FILTERS = f"{UNREAD}the repository defines its own filters, which git would run"
 WHOLE = 32 << 20  # a data file up to this size is read whole …
 BUDGET = 192 << 20  # … until this much has been read in all, about 0.1 s from the page cache
 SAMPLES = 64

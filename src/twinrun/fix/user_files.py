@@ -75,17 +75,15 @@ def must_be_clean(files: Mapping[str, object]) -> None:
         words = ("--porcelain", "--ignored", "--untracked-files=all", "--", path.name)
         changes = git.ask(path.parent, "status", *words)
         if changes is None:
-            raise _cannot_write(f"{name} is not in a git tree: a change could not be taken back")
+            raise _cannot_write(f"{name} is not in a git repository: a change could not be undone")
         if changes:
             tracked = not changes.startswith(("??", "!!"))
-            raise _cannot_write(
-                f"{name} {'has changes that are not committed' if tracked else 'is not tracked by git'}"
-            )
+            raise _cannot_write(f"{name} {'has uncommitted changes' if tracked else 'is not tracked by git'}")
 
 
 def must_be_in_git(file: Path) -> None:
     if git.ask(file.parent, "status", "--porcelain", "--", file.name) is None:
-        raise _cannot_write(f"{file} is not in a git tree: a change could not be taken back")
+        raise _cannot_write(f"{file} is not in a git repository: a change could not be undone")
 
 
 def _cannot_write(problem: str) -> CannotWrite:

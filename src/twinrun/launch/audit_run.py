@@ -1,4 +1,4 @@
-"""Runs a program for its first steps to audit the datasets that it really builds."""
+"""Runs a program for its first steps, in a view of its folder, to audit the datasets that it really builds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, run_once
 from twinrun.protocol.facts import DatasetsAudit
+from twinrun.terminal import say
 
 STEPS = 3  # by then the pipelines of a training loop are built
 LONGEST = 60.0  # seconds; what was built by then is audited
@@ -27,8 +28,11 @@ def audit_datasets(program: str, args: Sequence[str], *, module: bool = False) -
             timeout=LONGEST + _MARGIN,
             folder=folder,
             audit_until=time.time() + LONGEST,
+            own_view=True,
         )
         result = run_once(options)
+    if result.view == "shared":
+        say("note: the program ran in the folder itself: no overlay or copy of it was possible")
     reported = result.facts.datasets
     if result.reason_kind != "crashed":
         return reported

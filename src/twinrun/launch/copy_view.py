@@ -98,8 +98,13 @@ class CopyViews(Views):
             field: [original(path) for path in getattr(inputs, field)]
             for field in ("paths", "changed", "fresh")
         }
+        controls = {
+            name: msgspec.structs.replace(state, place=state.place and original(state.place))
+            for name, state in facts.controls.items()
+        }
         return msgspec.structs.replace(
             facts,
+            controls=controls,
             events=[event(found) for found in facts.events],
             inputs=msgspec.structs.replace(inputs, **lists),
             datasets=datasets,
@@ -128,7 +133,7 @@ def copy_problem(roots: tuple[Path, ...]) -> str | None:
     size = count = 0
     for root in roots:
         if root in (Path(root.anchor), Path.home().resolve(), Path(tempfile.gettempdir()).resolve()):
-            return f"{root} is no folder of the program's own"
+            return f"{root} is not the program's own folder"
         for path in _files(root):
             count += 1
             with contextlib.suppress(OSError):

@@ -205,7 +205,8 @@ def _in_turn(names: list[str], turn: int) -> list[str]:
 def _run(options: CostOptions, name: str) -> tuple[list[float], set[str]]:
     pin = _pin(options.request, name)
     with tempfile.TemporaryDirectory(prefix="twinrun-cost-") as folder:
-        result = run_once(RunOptions(options.program, options.steps, pin, options.timeout, folder=folder))
+        once = RunOptions(options.program, options.steps, pin, options.timeout, folder=folder, own_view=True)
+        result = run_once(once)
         if result.exit_code:
             why = result.findings[0].message if result.findings else result.reason
             raise CannotMeasure(f"the run with {name} failed: {why}")

@@ -62,10 +62,11 @@ def examine_program(
 ) -> Examination:
     """The program's own process, when it has made its first training step; or at its end, if it makes none."""
     with tempfile.TemporaryDirectory(prefix="twinrun-doctor-") as folder:
-        result = _run(program, request, folder, timeout)
+        result = _run(program, request, folder, timeout, own_view=True)
     when = "after its first training step" if result.steps else "at its end: it made no training step"
     failure = [result.reason] if result.exit_code and result.reason else []
-    notes = (*failure, *result.facts.notes)
+    shared = ["the program ran in the folder itself: no overlay or copy of it was possible"]
+    notes = (*failure, *(shared if result.view == "shared" else []), *result.facts.notes)
     return _examined(f"{program}, {when}", result, request, notes=notes, program=str(program))
 
 
@@ -85,10 +86,18 @@ def _run_bare(request: PinRequest | None, *arguments: str) -> tuple[RunResult, E
 
 
 def _run(
-    program: Program, request: PinRequest | None, folder: str, timeout: float | None = None
+    program: Program,
+    request: PinRequest | None,
+    folder: str,
+    timeout: float | None = None,
+    *,
+    own_view: bool = False,
 ) -> RunResult:
     interventions = () if request is None else (Pin(request),)
-    result = run_once(RunOptions(program, 1, interventions, timeout, folder=folder, read_output=True))
+    options = RunOptions(
+        program, 1, interventions, timeout, folder=folder, read_output=True, own_view=own_view
+    )
+    result = run_once(options)
     if not result.facts.controls:
         why = result.facts.controls_error or result.reason or "exited abruptly (os._exit or a crash)"
         raise CannotExamine(f"{program} could not be examined: {why}", hint="does it run with plain python?")

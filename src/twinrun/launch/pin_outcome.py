@@ -24,7 +24,7 @@ def without_refused(
     for control in droppable(request) if request is not None else ():
         if request is not None and control.refusal in why:
             request = request.without(control.name)
-            notes.append(f"went on without {control.name}: {why[control.refusal]}")
+            notes.append(f"continued without {control.name}: {why[control.refusal]}")
     if request is None or not notes:
         return None
     return (*without(Pin, options.interventions), Pin(request)), tuple(notes)

@@ -99,6 +99,9 @@ class Program:
 
     def must_exist(self) -> None:
         """Raise now what python would report later, from inside every twin."""
+        if not self.target:
+            hint = "was it meant to come from a variable that is not set?"
+            raise ProgramNotFound("the name of the program is empty", hint=hint)
         if self.module:
             self._module_must_exist()
             return

@@ -71,7 +71,7 @@ class ViewStore:
         for path in (*roots, *needed):
             if path == Path(path.anchor) or below(path, kept):
                 reasons.append(
-                    f"{path} is no folder of the program's own" if path in roots else f"{path} is shared"
+                    f"{path} is not the program's own folder" if path in roots else f"{path} is shared"
                 )
                 return None
         why = "no place for it"

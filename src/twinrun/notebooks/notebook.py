@@ -157,7 +157,7 @@ class Notebook:
         """The file with the cells as they are in a changed text. What did not change keeps its bytes."""
         new = _split(text)
         if sorted(new) != [cell.number for cell in self.cells]:
-            raise BadNotebook("the cells of the notebook can no longer be told apart")
+            raise BadNotebook("the cells of the notebook can no longer be distinguished")
         parts, at = [], 0
         for cell in self.cells:
             if new[cell.number] != cell.translation.python:

@@ -57,7 +57,7 @@ _lock = threading.Lock()
 
 
 def element_rng(index: Any = None, *, seed: int | None = None, epoch: int = 0) -> np.random.Generator:
-    """A NumPy generator of its own for one element.
+    """A NumPy generator for one element.
 
     Inside a pipeline made by `twinrun.repeatable` it follows from the pipeline's seed, the epoch and the
     element, and `index` is only needed for several generators in one call. Elsewhere (in a PyDataset's

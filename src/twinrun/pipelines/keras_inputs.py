@@ -125,7 +125,7 @@ def _judged(
             how = "each draw from their own copy of one stream"
         message = f"{workers} of {name.partition('.')[0]} {how}"
         return randomness, [found_at("TW205", site, message, evidence, fix)]
-    code, message = "TW204", f"{name} draws Python randomness that nobody seeded"
+    code, message = "TW204", f"{name} draws unseeded Python randomness"
     stream = python_draws.unseeded_stream(draws, unseeded)
     own = streams.get(stream or "")
     if own is not None and not {"unseeded", "entropy"} & {draw.kind for draw in draws}:

@@ -200,7 +200,7 @@ def _host(stage: Stage, conditions: Conditions) -> Iterator[Finding]:
     for call in dict.fromkeys(call for facts in stage.functions for call in facts.host):
         randomness = host_randomness(call, conditions.race_in(stage), conditions)
         if randomness in ("racing", "unseeded"):
-            message = f"{call.name}() draws Python randomness that nobody seeded"
+            message = f"{call.name}() draws unseeded Python randomness"
             if randomness == "racing":
                 message = f"parallel calls of {call.name}() share one Python random stream"
             evidence = (

@@ -85,7 +85,7 @@ class ElementDigest:
 def data_fingerprint(dataset: Any, epochs: int = 1, limit: int | None = None) -> DataFingerprint:
     """Iterate a dataset and fingerprint its elements. `limit` bounds the elements of each epoch.
 
-    An endless dataset needs a `limit`. Any iterable of tensors, arrays and structures of them will do.
+    An endless dataset needs a `limit`. Any iterable of tensors, arrays and structures of them works.
     """
     if not isinstance(epochs, int) or epochs < 1:
         raise UsageError(f"data_fingerprint: epochs must be at least 1, not {epochs!r}")

@@ -94,4 +94,4 @@ def _must_be_batched(dataset: Any) -> None:
             raise UsageError(f"share: a batch of {type(spec).__name__} cannot be cut into pieces")
         if spec.shape.rank == 0:
             hint = "batch it by the size of the global batch: twinrun.repeatable(ds.batch(64))"
-            raise UsageError("share: the elements of this dataset are no batches", hint=hint)
+            raise UsageError("share: the elements of this dataset are not batches", hint=hint)

@@ -99,7 +99,7 @@ def parse_pin(text: str) -> PinRequest:
     refusals = {control.refusal: control.name for control in controls() if control.refusal}
     for code in request.allow:
         if code not in refusals:
-            allowed = "; ".join(f"allow={each} goes on without {refusals[each]}" for each in refusals)
+            allowed = "; ".join(f"allow={each} continues without {refusals[each]}" for each in refusals)
             raise UsageError(
                 f"--pin cannot allow {code!r}", hint=f"{allowed} if the program cannot run with it"
             )

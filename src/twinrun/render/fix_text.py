@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def proved(result: FixResult, *, quiet: bool = False) -> str:
-    return text_of([_headline(result)] if quiet else _lines(result))
+    return text_of([_headline(result)] if quiet else as_lines(result))
 
 
-def _lines(result: FixResult) -> Lines:
+def as_lines(result: FixResult) -> Lines:
     for change in result.changes:
         yield f"{change.code} {spelled(change.file, change.line, change.cell)}: {change.note}"
         if not change.safe:

@@ -89,7 +89,8 @@ def cause_lines(result: CheckResult, *, verbose: bool = False) -> Lines:
     if verbose:
         yield from (f"  tried: {each.what}: {each.outcome}" for each in result.experiments)
     elif result.experiments:
-        yield Line(f"  {counted(len(result.experiments), 'experiment')}, shown by -v", "dim")
+        them = "it" if len(result.experiments) == 1 else "them"
+        yield Line(f"  {counted(len(result.experiments), 'experiment')} (-v shows {them})", "dim")
     yield from (f"  note: {note}" for note in notes_beside(result, verbose=verbose))
     if result.varied:
         yield f"  varied between the twins: {', '.join(result.varied)}"
@@ -153,7 +154,7 @@ def _delivered(result: CheckResult) -> Iterator[str]:
     if len(found.differences) > 6:
         yield f"  and {len(found.differences) - 6} more places of the output"
     if found.reordered:
-        yield "  standard output: lines of several threads or processes in another order"
+        yield "  standard output: lines of several threads or processes in a different order"
     if found.only_shows:
         yield f"  differs only in the time or a generated name: {_some(found.only_shows)}"
     if found.ignored:

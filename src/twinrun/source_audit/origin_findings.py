@@ -111,7 +111,7 @@ _MESSAGES = {
     "TW204 raced": "{what} runs Python or NumPy randomness in parallel calls, which race for one stream",
     "TW205": "{what} draws from a stream that several workers share",
     "TW205 completion": "{what} returns results in completion order",
-    "TW205 queue": "{what} fills a queue from several threads, in whatever order they get to it",
+    "TW205 queue": "{what} fills a queue from several threads, in no fixed order",
     "TW301": "iterating over the set {what} gives a different order in every process",
     "TW301 hash": "{what} gives a different value in every process",
     "TW302": "{what} lists files in an order that the file system chooses",

@@ -138,7 +138,8 @@ class Ops(Source):
         first = evidence.first
         if first.max_abs is not None:
             ulp = f", {first.near} ULP" if first.near is not None else ""
-            notes.append(f"{first.tensor} then differs by up to {first.max_abs:.3g}{ulp}")
+            # Functions run eagerly there, so its figures and steps may not be those of the check.
+            notes.append(f"in the traced run, {first.tensor} then differs by up to {first.max_abs:.3g}{ulp}")
         return Suspect(
             source=self.name,
             code="TW401",
@@ -146,6 +147,6 @@ class Ops(Source):
             file=culprit.file,
             line=culprit.line,
             notes=tuple(notes),
-            experiment=f"comparing the {len(a)} ops of {where} up to step {first.step} between the twins",
+            experiment=f"comparing the {len(a)} ops of {where} between traced twins, up to step {first.step} of that run",
             remedy=Remedy("op-determinism", "enable_op_determinism", INSTEAD.get(culprit.op, "")),
         )

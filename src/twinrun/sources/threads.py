@@ -197,7 +197,7 @@ class Threads(Source):
         code, message, advice = "TW403", "threads of the program race with one another", ""
         if threads[0].via == "concurrent" and evidence.first.phase == "batch":
             code, message = "TW205", "workers of a pool race for what they draw from"
-            advice = "give each piece of work a generator of its own, made from (seed, its number)"
+            advice = "give each piece of work its own generator, made from (seed, its number)"
         notes = _started("threads", threads)
         turns = self.suspect(threads, message, code=code, notes=notes, advice=advice)
         yield replace(turns, experiment="with these threads taking turns")

@@ -32,4 +32,4 @@ def why_no_step(recorder: Recorder) -> str:
     unwatched = next((name for module, name in _UNWATCHED.items() if module in sys.modules), None)
     if unwatched is not None:
         return f"{unwatched} was imported, which Twinrun does not watch"
-    return "no framework that Twinrun watches was imported (a loop of your own?)"
+    return "no framework that Twinrun watches was imported (a custom loop?)"

@@ -25,5 +25,5 @@ def too_late(found: list[str], file: str | None, line: int | None) -> Finding | 
         file=file,
         line=line,
         evidence=found,
-        fix="call twinrun.pin(42) before anything else, or use `twinrun run --pin`, which comes first always",
+        fix="call twinrun.pin(42) before anything else, or use `twinrun run --pin`, which always comes first",
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
+import numpy as np
 
 from twinrun import trackers
 from twinrun.errors import UsageError
@@ -18,9 +19,9 @@ from twinrun.trackers.epoch_files import LAST, Epoch
 
 
 class EpochDigests(keras.callbacks.Callback):  # type: ignore[misc]
-    """A callback for `fit`: `callbacks=[twinrun.EpochDigests("mlflow")]`, or `"wandb"`, logs to the run that is active, and
+    """A callback for `fit`: `callbacks=[twinrun.EpochDigests("mlflow")]`, or `"wandb"`, logs to the active run, and
     `EpochDigests("tensorboard", folder=log_dir)` to that of the callback TensorBoard. A tracker that fails is reported, and
-    training goes on without it."""
+    training continues without it."""
 
     def __init__(self, tracker: str, folder: str | None = None) -> None:
         super().__init__()
@@ -43,21 +44,25 @@ class EpochDigests(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         self._epoch = (self._epoch or 0) + 1
-        self._log(dict(self._metrics(logs or {})))
+        self._log(logs or {})
 
     def _metrics(self, logs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """The metrics of the model. Other callbacks may add what differs in any two runs: the time that an epoch took."""
-        known = self.model.get_metrics_result()
+        known = (
+            self.model.get_metrics_result() if logs else ()
+        )  # some metrics cannot be asked before training
         for name in sorted(logs):
             if name.removeprefix("val_") in known:
-                yield name, repr(float(logs[name]))
+                values = np.asarray(logs[name], dtype=float)
+                for index, value in np.ndenumerate(values):  # one for each class, where there are several
+                    yield f"{name}[{','.join(map(str, index))}]" if index else name, repr(float(value))
 
-    def _log(self, metrics: dict[str, str]) -> None:
+    def _log(self, logs: Mapping[str, Any]) -> None:
         if self._failed:
             return
         assert self._epoch is not None
-        epoch = Epoch(self._epoch, tuple(_digests(self.model)), metrics)
         try:
+            epoch = Epoch(self._epoch, tuple(_digests(self.model)), dict(self._metrics(logs)))
             if self._run is None:
                 self._run = self._tracker.current_run(self._folder)
             self._run.file(epoch.file, epoch.as_json())
