@@ -40,6 +40,7 @@ def running_verb(
             "timeout",
             "recording",
             "show_arguments",
+            "no_progress",
             "quiet",
             "verbose",
             **changes,
@@ -197,7 +198,7 @@ def _observer(given: dict[str, Any], contract: str, runs: int = 1) -> Callable[[
     how = {name: given[name] for name in ("steps", "pin", "timeout", "show_arguments")}
     program = options.the_program(given["program"], given["module"])
     asked = replace(check_options(program, contract=contract, **how), runs=runs)
-    return lambda: observe(asked, screen(quiet=given["quiet"]))
+    return lambda: observe(asked, screen(quiet=given["quiet"] or given["no_progress"]))
 
 
 def _as_recorded(given: dict[str, Any], known: list[Baseline]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     "steps",
     "pin",
     "timeout",
+    "no_progress",
     "quiet",
     steps={"default": 60, "least": 8, "help": "Steps of each run, at least 8."},
     pin={"help": "The pin to measure, such as --pin=threads=1."},
@@ -50,7 +51,7 @@ def cost(*, program: tuple[str, ...], module: str | None, **given: Any) -> None:
         given["timeout"],
     )
     options.program.must_exist()
-    report = measure(options, lambda text: None if given["quiet"] else say(text))
+    report = measure(options, lambda text: None if given["quiet"] or given["no_progress"] else say(text))
     show(given["output_format"], report.as_json(), as_text(report), given["output_file"])
 
 
