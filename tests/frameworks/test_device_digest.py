@@ -75,8 +75,11 @@ seen = []
 class Change(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         weight = self.model.layers[0].kernel
-        if batch % 3 == 1:  # after the step was digested, and before it is reported
+        # After the step was digested, and before it is reported; the ways to change a variable are many.
+        if batch % 3 == 1:
             weight.assign(weight * 2)
+        if batch % 3 == 2:
+            weight.value[0].assign(weight.value[0] * 3)
         seen.append(sum_digest(weight.numpy()))
 
 model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(2)])
