@@ -78,6 +78,7 @@ class Diagnosis(Struct, frozen=True):
     datasets: tuple[Finding, ...] = ()  # what an audit found in those that the twins iterated
     noticed: tuple[Finding, ...] = ()  # by the twins themselves, before the diagnosis
     notes: tuple[str, ...] = ()  # of the check, before the diagnosis
+    compared: tuple[str, ...] = ()  # phases that were, at the step where the twins part
 
 
 class Conditions(Struct, frozen=True):

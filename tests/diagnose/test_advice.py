@@ -10,6 +10,7 @@ import pytest
 from twinrun.diagnose.advice import Advice
 from twinrun.diagnose.experiments import Trial
 from twinrun.findings.finding import Finding
+from twinrun.knowledge.refused_ops import INSTEAD
 from twinrun.launch.options import CheckOptions
 from twinrun.launch.program import Program
 from twinrun.protocol import Pin, PinRequest, Suspect
@@ -56,6 +57,14 @@ def test_for_an_op_that_refuses_the_remedy_another_is_advised_without_a_trial() 
     assert found.fix == "write g" and found.evidence[-1].startswith(
         "not tried: with op-determinism on, which"
     )
+
+
+@pytest.mark.parametrize("op", INSTEAD)
+def test_what_races_itself_is_advised_with_op_determinism_on(op: str) -> None:
+    refusal = Finding("TW406", "no-deterministic-kernel", "it refuses")
+    found = advised(tried("undecided", refusal), instead=INSTEAD[op])
+    assert str(found.fix).startswith("op-determinism refuses to run it here (TW406); ")
+    assert "with op determinism on (tf.config.experimental.enable_op_determinism())" in str(found.fix)
 
 
 def test_what_the_check_had_pinned_is_not_advised_again() -> None:

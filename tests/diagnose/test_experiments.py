@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 from support import PLAIN, twinrun, write
 from twinrun.cli.check import check as check_verb
 from twinrun.comparison.contract import parse_contract
+from twinrun.comparison.frames import Difference
+from twinrun.diagnose import diagnosis
 from twinrun.diagnose.experiments import command
 from twinrun.launch.options import CheckOptions
 from twinrun.launch.program import Program
+from twinrun.protocol import Evidence
 from twinrun.protocol.intervention import Freeze, Intervention, Pin, Stress, Vary
 from twinrun.protocol.pin import PinRequest
 from twinrun.protocol.registry import sources, variations
+from twinrun.result import CheckResult, Diagnosis
 from twinrun.settings import check_options
 
 pytestmark = pytest.mark.usefixtures("tinynet")
@@ -86,3 +90,22 @@ def test_neither_a_check_nor_its_experiments_touch_the_users_files(tmp_path: Pat
     assert (finding["code"], finding["file"], finding["confirmed"]) == ("TW304", "train.py", True), found
     assert found["experiments"]
     assert [entry.name for entry in tmp_path.iterdir()] == ["train.py"]
+
+
+def test_a_resumed_diagnosis_knows_what_was_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an op whose comparison contradicts the check would be blamed."""
+    seen: list[Evidence] = []
+
+    def explained(lab: object, result: CheckResult, evidence: Evidence, *_: object) -> CheckResult:
+        seen.append(evidence)
+        return result
+
+    monkeypatch.setattr(diagnosis, "_explained", explained)
+    saved = CheckResult(
+        "train.py",
+        "diverges",
+        first_difference=Difference(3, "weights", "w"),
+        diagnosis=Diagnosis(complete=False, command="twinrun check train.py", compared=("loss", "weights")),
+    )
+    diagnosis.resume_diagnosis(CheckOptions(Program(str(write(tmp_path, "")))), saved)
+    assert [evidence.losses_alike for evidence in seen] == [True]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace as replace_struct
 
 from twinrun.comparison.frames import Difference
 from twinrun.diagnose.experiments import Trial
@@ -381,6 +382,28 @@ def test_an_op_is_blamed_where_the_loss_differed_in_the_check_too() -> None:
     assert len(confirmed(search.findings)) == 1 and not search.notes
     # The steps of a run that is traced may be others than those of the check.
     assert any(each.endswith("up to step 1 of that run") for each in search.findings[0].evidence)
+
+
+@pytest.mark.parametrize("rank", [3, LIKELY])
+def test_an_op_after_the_loss_is_blamed_for_a_loss_only_where_freezing_does_not_help(rank: int) -> None:
+    seen = Evidence(Difference(1, "weights", "w"), traces=SUMS, compared=CHECKED)
+    check = Evidence(Difference(1, "loss", "clock:1"), compared=CHECKED)
+    clock = suspect("clock", rank)
+    search = Search(Traced({"clock:1": (1, "loss")}, [], seen=seen), lambda evidence: [clock])
+    explain(search, check)
+    assert confirmed(search.findings) == {"clock:1"}
+    search = Search(Traced({"unknown": (1, "loss")}, [], seen=seen), lambda evidence: [clock])
+    explain(search, check)
+    assert confirmed(search.findings) == {"UnsortedSegmentSum gives different results for the same inputs"}
+    assert any("which differed in the check" in note for note in search.notes)
+
+
+def test_where_not_every_op_was_traced_a_note_says_so() -> None:
+    traces = tuple(replace_struct(trace, step=[], cut=True) for trace in SUMS)
+    seen = Evidence(Difference(3, "weights", "w"), traces=traces, compared=CHECKED)
+    search = Search(Traced({}, [], seen=seen), lambda evidence: [])
+    explain(search, Evidence(Difference(3, "weights", "w"), compared=CHECKED))
+    assert search.notes == ["only the first 20,000 ops were compared between the twins"]
 
 
 def test_what_an_audit_names_is_likely_where_nothing_else_is_known() -> None:

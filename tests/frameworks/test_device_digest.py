@@ -73,10 +73,20 @@ keras.utils.set_random_seed(1)
 seen = []
 
 class Change(keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        weight = self.model.layers[0].kernel.value
+        doubled = tf.function(lambda: weight.assign(weight * 2)).get_concrete_function()
+        # Before the step is reported, and after it was digested: the ways to change a variable are many.
+        self.changes = {
+            1: lambda: weight.assign(weight * 2),
+            2: lambda: weight[0].assign(weight[0] * 3),
+            3: lambda: tf.raw_ops.AssignAddVariableOp(resource=weight.handle, value=tf.ones_like(weight)),
+            4: doubled,
+        }
+
     def on_train_batch_end(self, batch, logs=None):
         weight = self.model.layers[0].kernel
-        if batch % 3 == 1:  # after the step was digested, and before it is reported
-            weight.assign(weight * 2)
+        self.changes.get(batch % 5, int)()
         seen.append(sum_digest(weight.numpy()))
 
 model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(2)])

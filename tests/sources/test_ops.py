@@ -36,3 +36,21 @@ def test_twins_that_went_different_ways_blame_no_op() -> None:
 
 def test_equal_traces_blame_no_op() -> None:
     assert first_culprit([op("Mul", ["1"], ["2"])], [op("Mul", ["1"], ["2"])]) is None
+
+
+def test_of_several_ops_that_vary_the_one_that_training_needs_is_blamed() -> None:
+    """A metric's comes first, and changes no weight."""
+
+    def ops(counted: str, summed: str) -> list[TracedOp]:
+        gradient = TracedOp(op="MatMul", inputs=["w", summed], outputs=[f"g{summed}"], gradient=True)
+        return [
+            op("MatMul", ["1"], ["w"]), op("DenseBincount", ["w"], [counted], 7), op("Mul", [counted], [f"m{counted}"]),
+            op("UnsortedSegmentSum", ["w"], [summed], 9), gradient,
+        ]  # fmt: skip
+
+    found = first_culprit(ops("a", "s"), ops("b", "t"))
+    assert found is not None and found.line == 9
+    found = first_culprit(ops("a", "s"), ops("b", "t"), of_training=False)
+    assert found is not None and found.line == 7
+    found = first_culprit(ops("a", "s"), ops("b", "s"))  # nothing else varies
+    assert found is not None and found.line == 7

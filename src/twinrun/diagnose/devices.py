@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from twinrun.counted import counted
 from twinrun.diagnose.experiments import Laboratory, Trial
-from twinrun.diagnose.suspects import blame_device
+from twinrun.diagnose.suspects import blame_device, cut_short
 from twinrun.diagnose.wording import finding_of
 from twinrun.findings.finding import Finding
 from twinrun.protocol import Evidence, Suspect
@@ -50,6 +50,7 @@ class OnDevices:
         with self.lab.ending_at(first.step):
             trial = self.lab.freeze([], what=what, tracing="step")
         seen = trial.evidence if trial is not None else None
+        self.lab.notes += cut_short(seen) if seen is not None else []
         if seen is not None and (seen.losses_alike or not evidence.losses_alike):
             return replace(evidence, traces=seen.traces)
         if trial is not None and trial.judged:

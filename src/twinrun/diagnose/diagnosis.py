@@ -69,6 +69,7 @@ def _check_and_diagnose(
             may_race=result.conditions.stress or may_race(evidence),
             noticed=result.findings,
             notes=result.notes,
+            compared=evidence.compared,
         )
         lab = _laboratory(options, screen, budget, place.folder, result, evidence)
         return _diagnose(lab, result, evidence, before, saved_as, made_here=True)
@@ -92,7 +93,9 @@ def resume_diagnosis(
             streams = tuple(row.stream for row in saved.streams)
             devices = tuple(each.device for each in saved.devices)
             code = _code_of(options, ())
-            evidence = Evidence(first, (), streams, None, code, devices=devices, contract=saved.contract)
+            evidence = Evidence(
+                first, (), streams, None, code, compared=before.compared, devices=devices, contract=saved.contract,
+            )  # fmt: skip
             screen.known(saved)
             lab = _laboratory(options, screen, budget, place.folder, saved, evidence)
             judged = [each for each in saved.experiments if each.verdict != UNDECIDED]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from twinrun.diagnose.advice import Advice
 from twinrun.diagnose.experiments import FOREVER, Laboratory, Reach, Trial
-from twinrun.diagnose.suspects import LIKELY, WORTH_A_TRIAL, blame_op, families
+from twinrun.diagnose.suspects import LIKELY, WORTH_A_TRIAL, blame_op, cut_short, families
 from twinrun.diagnose.wording import Seen, finding_of, proof
 from twinrun.findings.finding import RACING, Finding
 from twinrun.protocol import Evidence, Suspect
@@ -50,6 +50,7 @@ class Search:
     goal: Reach = (-1, 0)
     evidence: Evidence = field(init=False)  # of where the twins part in the end
     _check: Trial = field(init=False)
+    _doubtful: Suspect | None = None  # an op that varies, and does not explain the first difference
     _attempted: set[frozenset[str]] = field(default_factory=set)
 
     def freeze_everything(self, evidence: Evidence) -> None:
@@ -61,8 +62,12 @@ class Search:
         likely = any(suspect.testable and suspect.rank >= enough for suspect in self.suspected)
         if likely or not self._blame_op(evidence):
             self._freeze_everything()
-            if self.goal != FOREVER:
-                self._blame_op(self.evidence)
+            if self.goal != FOREVER and not self._blame_op(self.evidence) and self._doubtful is not None:
+                self._advise(self._doubtful)
+                self.notes.append(
+                    "run op by op, the twins diverge only after the loss, which differed in the check: "
+                    f"that {self._doubtful.message} may not be all"
+                )
 
     def confirm(self) -> None:
         """Report what was found, each cause with the experiments that show it to be one."""
@@ -307,8 +312,11 @@ class Search:
             return False
         trial = self._traced(evidence, pipeline)
         seen = trial.evidence if trial is not None else None
-        op = blame_op(seen, pipeline=pipeline) if seen is not None else None
-        if op is None or seen is None:
+        if seen is None:
+            return False
+        self.notes += [note for note in cut_short(seen) if note not in self.notes]
+        op = blame_op(seen, pipeline=pipeline)
+        if op is None:
             return False
         if evidence.losses_alike and not seen.losses_alike:
             self.notes.append(
@@ -316,9 +324,15 @@ class Search:
                 f"{op.message}, but that is not what made them differ"
             )
             return False
+        if _forward_parts(evidence) and seen.losses_alike:
+            self._doubtful = op  # what computes gradients comes after the loss, which differed in the check
+            return False
+        self._advise(op)
+        return True
+
+    def _advise(self, op: Suspect) -> None:
         self.op, refused = Advice(self.lab, self.frozen).given(op)
         self.findings += refused
-        return True
 
     def _traced(self, evidence: Evidence, pipeline: bool) -> Trial | None:
         what = f"every op of {'the input pipeline' if pipeline else 'the step'} compared between the twins"
@@ -349,6 +363,11 @@ def _before_any_op(reach: Reach) -> bool:
 def _computed(evidence: Evidence) -> bool:
     """What went into the step was equal: what differs was computed."""
     return evidence.first.step > 0 and PHASES.index(evidence.first.phase) > _BATCH
+
+
+def _forward_parts(evidence: Evidence) -> bool:
+    """Whether the forward pass of a single step differs, which began with equal weights."""
+    return evidence.first.phase in ("forward", "loss") and evidence.first.span == 1
 
 
 def _in_batch(evidence: Evidence) -> bool:

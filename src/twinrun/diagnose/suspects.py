@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from twinrun.protocol import Evidence, Stress, Suspect, one
+from twinrun.protocol.evidence import MOST_OPS
 from twinrun.protocol.registry import frameworks, sources
 
 LIKELY = 7  # from this rank on a suspect is mostly guilty
@@ -46,6 +47,12 @@ def blame_device(evidence: Evidence) -> Suspect | None:
     """What to blame where the twins differ in their devices alone."""
     blamed = (source.blame_device(evidence) for source in sources())
     return next((suspect for suspect in blamed if suspect is not None), None)
+
+
+def cut_short(evidence: Evidence) -> list[str]:
+    """A note where more ops ran than were traced: one that was not cannot be blamed."""
+    cut = any(trace.cut for trace in evidence.traces or ())
+    return [f"only the first {MOST_OPS:,} ops were compared between the twins"] if cut else []
 
 
 def blame_op(evidence: Evidence, *, pipeline: bool) -> Suspect | None:

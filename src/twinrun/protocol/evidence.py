@@ -24,6 +24,7 @@ TRANSPARENT_LIBRARIES = frozenset(
 
 
 MOST_SAMPLED = 256  # elements of a tensor
+MOST_OPS = 20_000  # of a step, or of the input pipeline, that are traced
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -56,6 +57,7 @@ class Trace(msgspec.Struct, tag="trace"):
 
     step: list[TracedOp] = []
     pipeline: list[TracedOp] = []
+    cut: bool = False  # more ran than MOST_OPS
 
 
 class Code(Protocol):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from twinrun.knowledge.refused_ops import INSTEAD
@@ -21,18 +21,46 @@ _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _OPENBLAS = ("scipy_openblas_get_num_threads64_", "openblas_get_num_threads64_", "openblas_get_num_threads")
 
 
-def first_culprit(a: list[TracedOp], b: list[TracedOp]) -> TracedOp | None:
-    """The first op whose inputs match and whose outputs do not."""
+def first_culprit(a: list[TracedOp], b: list[TracedOp], *, of_training: bool = True) -> TracedOp | None:
+    """The first op whose inputs match and whose outputs do not. `of_training`: of several the first that has to do with
+    gradients, if one has: what a metric makes of a result changes no weight."""
+    found = list(_culprits(a, b))
+    if of_training and len(found) > 1:
+        around = {id(op) for op in (*_leading_to_gradients(a), *_made_of_gradients(a))}
+        found.sort(key=lambda op: id(op) not in around)
+    return found[0] if found else None
+
+
+def _culprits(a: list[TracedOp], b: list[TracedOp]) -> Iterator[TracedOp]:
+    known: set[str | None] = set()  # what differs because of one that was found
     for left, right in zip(a, b, strict=False):
         if left.op != right.op:
-            return None  # the twins went different ways: no op can be blamed by position
+            return  # the twins went different ways: no op can be blamed by position
         if left.outputs == right.outputs:
             continue
-        hidden = left.stateful or None in left.inputs
-        if hidden or left.inputs != right.inputs:
-            return None  # what came in differed already, or may have: the cause lies before this op
-        return left
-    return None
+        differing = {one for one, other in zip(left.inputs, right.inputs, strict=False) if one != other}
+        if left.stateful or None in left.inputs or not differing <= known:
+            return  # what came in differed already, or may have: the cause lies before this op
+        if not differing:
+            yield left
+        known.update(left.outputs)
+
+
+def _leading_to_gradients(ops: list[TracedOp]) -> Iterator[TracedOp]:
+    """Tensors are told apart by their digests."""
+    wanted: set[str | None] = set()
+    for op in reversed(ops):
+        if op.gradient or not wanted.isdisjoint(op.outputs):
+            wanted.update(op.inputs)
+            yield op
+
+
+def _made_of_gradients(ops: list[TracedOp]) -> Iterator[TracedOp]:
+    made: set[str | None] = set()
+    for op in ops:
+        if op.gradient or not made.isdisjoint(op.inputs):
+            made.update(op.outputs)
+            yield op
 
 
 def available_cpus() -> int:
@@ -128,7 +156,7 @@ class Ops(Source):
 
     def blame_op(self, traces: tuple[Trace, Trace], evidence: Evidence, *, pipeline: bool) -> Suspect | None:
         a, b = ((trace.pipeline if pipeline else trace.step) for trace in traces)
-        culprit = first_culprit(a, b)
+        culprit = first_culprit(a, b, of_training=evidence.first.phase in ("loss", "gradient", "weights"))
         if culprit is None:
             return None
         layer = f" of layer {culprit.layer}" if culprit.layer else ""

@@ -76,7 +76,8 @@ class Together:
 
     def begin(self) -> None:
         """The device digests them when it has done what it was given before; nobody waits for it."""
-        with tf.init_scope(), tf.device(self._device):  # the program may be tracing, or using another device
+        # The program may be tracing, or using another device.
+        with unseen(), tf.init_scope(), tf.device(self._device):
             self._begun = self._function()
 
     def forget(self) -> None:
@@ -170,7 +171,7 @@ def is_better_there(dtype: Any, shape: tuple[int, ...], size: int) -> bool:
 def digest_value(value: Any, device: str) -> int:
     """The digest of a tensor on this device."""
     dtype, shape = value.dtype, value._shape_tuple()
-    with tf.init_scope(), tf.device(device):
+    with unseen(), tf.init_scope(), tf.device(device):
         return finished(int(_compiled(device, dtype, shape)(value).numpy()), dtype.name, shape)
 
 

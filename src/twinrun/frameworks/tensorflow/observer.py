@@ -16,7 +16,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.eager import record as tapes
 
 from twinrun.errors import NoDevice
-from twinrun.frameworks.tensorflow import device_digest, loops
+from twinrun.frameworks.tensorflow import device_digest, loops, op_runs
 from twinrun.frameworks.tensorflow.evaluations import Evaluations
 from twinrun.frameworks.tensorflow.gradients import Gradients
 from twinrun.frameworks.tensorflow.pending import Pending
@@ -47,6 +47,7 @@ class Observer:
         self.guard = Guard(recorder)
         on_devices = device_digest.is_wanted(recorder.session)
         self.variables = Variables(recorder.note, recorder.doing, on_devices=on_devices)
+        self._op_runs = op_runs.points(self.variables.forget_look)  # installed where they are needed
         self._expects_gpu = recorder.session.device.startswith("gpu")
         recorder.omitted, recorder.roles = self.variables.omitted, self.variables.roles
         recorder.placed = lambda: dict(self.variables.placed)
@@ -100,7 +101,6 @@ class Observer:
                 self.steps.about_to_update(record.updaters)
             elif record.sources:
                 self.gradients.before_call(record)
-            self.variables.forget_look()
         stack = self.here.calls
         stack.append(record)
         record.depth = 0
@@ -122,8 +122,8 @@ class Observer:
             self.steps.about_to_update(outermost.updaters)
 
     def _after_outer_call(self, record: Call, given: Given, result: Any) -> None:
-        if record.updaters:
-            self.variables.begin_look()
+        if record.updaters and self.variables.begin_look():
+            self.recorder.session.patches.install("TensorFlow", self._op_runs)
         advanced = [(updater, times) for updater in record.updaters if (times := updater.advance())]
         moved = [] if advanced else self.gradients.moved_by(record)
         if advanced or moved:
@@ -276,9 +276,6 @@ class Observer:
         if not tf.config.list_physical_devices("GPU"):
             hint = "install the TensorFlow that uses GPUs: pip install 'tensorflow[and-cuda]'"
             self.recorder.trouble(NoDevice("TensorFlow sees no GPU", hint))
-
-    def on_assign(self, *_: Any, **__: Any) -> None:
-        self.variables.forget_look()
 
     def _add_all(self, blocks: Iterable[Block]) -> None:
         for one in blocks:

@@ -23,13 +23,12 @@ from twinrun.frameworks.layers import place
 from twinrun.frameworks.packages import tf_point
 from twinrun.frameworks.stack import frames
 from twinrun.frameworks.tensorflow.tensors import EagerTensor, as_array
-from twinrun.protocol.evidence import MOST_SAMPLED, Sample, Trace, TracedOp
+from twinrun.protocol.evidence import MOST_OPS, MOST_SAMPLED, Sample, Trace, TracedOp
 from twinrun.recording.digest import digest_array
 from twinrun.recording.pieces import flat
 from twinrun.twin.recorder import Recorder
 from twinrun.twin.session import Session
 
-_MOST_OPS = 20_000
 _MOST_KNOWN = 200_000
 _MOST_USES = 16  # of one tensor
 _IGNORED = {"ReadVariableOp", "NoOp", "Const", "VarHandleOp", "AssignVariableOp"}
@@ -58,6 +57,7 @@ class OpTrace:
         ] = {}  # by tensor: what made it, on the way from a gradient to an update
         # Tensors that depend on a variable: gradients flow through these alone.
         self._trained: set[int] = set()
+        self._cut = False  # more ops ran than are kept
 
     def on_op(
         self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
@@ -67,14 +67,14 @@ class OpTrace:
         name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
         if getattr(_here, "in_pipeline", False):
             # The pipeline runs ahead of the steps, so its ops are kept apart, from the first on.
-            if name not in _IGNORED and len(self._pipeline) < _MOST_OPS:
+            if name not in _IGNORED and self._has_room(self._pipeline):
                 self._pipeline.append(self._traced(name, inputs, outputs))
             return
         if self._frames != self._recorder.frames:  # a step was closed: this op belongs to the next
             self._begin_step()
         if name == "ReadVariableOp":
             self._trained.update(_ids(outputs))
-        if name in _IGNORED or len(self._ops) >= _MOST_OPS:
+        if name in _IGNORED or not self._has_room(self._ops):
             return
         op = self._traced(name, inputs, outputs)
         of = _gradient_of()
@@ -92,6 +92,10 @@ class OpTrace:
         if of is not None or made_of is not None:
             self._gradients.update(dict.fromkeys(_ids(outputs), op))
         self._ops.append(op)
+
+    def _has_room(self, ops: list[TracedOp]) -> bool:
+        self._cut = self._cut or len(ops) >= MOST_OPS
+        return len(ops) < MOST_OPS
 
     def _begin_step(self) -> None:
         self._frames = self._recorder.frames
@@ -153,7 +157,7 @@ class OpTrace:
         return self._digests.get(tensor._id)
 
     def trace(self) -> Trace:
-        return Trace([*self._previous, *self._ops], self._pipeline)
+        return Trace([*self._previous, *self._ops], self._pipeline, self._cut)
 
 
 def _device(tensor: Any) -> str:

@@ -6,16 +6,6 @@ from twinrun.frameworks.packages import tf_point, tf_points
 from twinrun.frameworks.tensorflow.points import after, around
 from twinrun.protocol.point import Point, Wrap
 
-_ASSIGNMENTS = tuple(
-    f"{kind}.{name}"
-    for kind in ("BaseResourceVariable", "ResourceVariable")
-    for name in (
-        "assign", "assign_add", "assign_sub", "scatter_add", "scatter_sub", "scatter_update", "scatter_max", "scatter_min",
-        "scatter_mul", "scatter_div", "batch_scatter_update", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update",
-        "scatter_nd_max", "scatter_nd_min",
-    )
-)  # fmt: skip
-
 
 def _session_point(path: str, wrap: Wrap, reason: str) -> Point:
     place = f"client.session:BaseSession.{path}"
@@ -36,10 +26,6 @@ POINTS = (
     tf_point(
         "ops.resource_variable_ops:BaseResourceVariable.__init__", after(lambda it: it.on_variable),
         "every variable is made here: weights, optimizer slots, states of generators", "verdict",
-    ),
-    *tf_points(
-        "ops.resource_variable_ops:{}", _ASSIGNMENTS, after(lambda it: it.on_assign),
-        "what is being digested on a GPU is not what a variable holds any more", "verdict", optional=True,
     ),
     tf_point(
         "eager.backprop:GradientTape.gradient", around(lambda it: it.gradients.gradient),

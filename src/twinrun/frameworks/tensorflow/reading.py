@@ -12,6 +12,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework import op_def_library
 
 from twinrun.frameworks.tensorflow.tensors import OPAQUE, EagerTensor
+from twinrun.twin.callers import unseen
 
 _MOST_FAILURES = 3
 
@@ -107,9 +108,10 @@ class Packed:
     def read(self) -> list[np.ndarray] | None:
         """One array for each group, whose rows are the variables, in `order`. None where one of them has no value."""
         try:
-            tensors = pywrap_tfe.TFE_Py_FastPathExecute(
-                context.context(), "StatefulPartitionedCall", None, [self._handles], *self._how
-            )
+            with unseen():
+                tensors = pywrap_tfe.TFE_Py_FastPathExecute(
+                    context.context(), "StatefulPartitionedCall", None, [self._handles], *self._how
+                )
         except Exception:
             return None
         return [_array(tensor) for tensor in tensors]

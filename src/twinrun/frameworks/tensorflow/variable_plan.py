@@ -104,11 +104,13 @@ class Plan:
         self._digester = Digester([one.size for one in self._others])
         self._compiled = _compile(self._on_devices) if settled else None
 
-    def begin(self) -> None:
-        """Start what a device can do meanwhile; `digests` takes the result unless it is forgotten."""
+    def begin(self) -> bool:
+        """Start what a device can do meanwhile; `digests` takes the result unless it is forgotten. Returns whether there is
+        such a device."""
         with _on_device():
             for compiled in self._compiled or ():
                 compiled.begin()
+        return bool(self._compiled)
 
     def forget(self) -> None:
         for compiled in self._compiled or ():

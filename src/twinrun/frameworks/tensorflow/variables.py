@@ -267,16 +267,19 @@ class Variables:
                 _block("seed" if kind == "seed" else phase, names, members) for kind, names, members in groups
             ]
 
-    def begin_look(self) -> None:
-        """A step is on its way: what lies on GPUs is digested as soon as they have computed it, while the host goes on."""
-        if self._plan is not None:
-            with contextlib.suppress(NotOnDevice):  # as the look itself will find
-                self._plan.begin()
+    def begin_look(self) -> bool:
+        """A step is on its way: what lies on GPUs is digested as soon as they have computed it, while the host goes on.
+        Returns whether anything is."""
+        plan = self._plan  # another thread may drop it
+        with contextlib.suppress(NotOnDevice):  # as the look itself will find
+            return plan is not None and plan.begin()
+        return False
 
     def forget_look(self) -> None:
         """A variable may have changed since."""
-        if self._plan is not None:
-            self._plan.forget()
+        plan = self._plan
+        if plan is not None:
+            plan.forget()
 
     def _digests(self) -> list[tuple[Tracked, int | None]]:
         """The digests of all that are seen, as they are now."""
