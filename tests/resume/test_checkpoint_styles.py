@@ -56,6 +56,16 @@ def test_each_style_has_its_holes_and_no_others(
 
 
 @pytest.mark.slow
+def test_weights_that_are_loaded_after_an_evaluation_are_no_start(tmp_path: Path) -> None:
+    """With a seed, what is evaluated is what the uninterrupted run began with."""
+    answer = resume(tmp_path, "model_checkpoint", "--at", "12", arguments=("evaluated=1",))
+    [stop] = answer.document["stops"]
+    assert (stop["outcome"], stop["resumed_after"]) == ("differs", 10), answer.document
+    missing = ["optimizer", "iteration", "seeds", "data-position"]
+    assert [hole["part"] for hole in stop["holes"]] == missing, answer.document["findings"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program", ["backup_and_restore", "model_checkpoint", "checkpoint", "checkpoint_manager", "saved_state"]
 )

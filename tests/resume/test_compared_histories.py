@@ -204,6 +204,14 @@ def test_starting_over_is_no_resuming(tmp_path: Path) -> None:
     assert found.started_over and found.first is None
 
 
+@pytest.mark.parametrize("changes", [{"seed": 9}, {"place": 4, "hidden": 1}])
+def test_starting_over_otherwise_is_no_resuming_either(tmp_path: Path, changes: dict[str, int]) -> None:
+    again = Training(**changes).frames(STEPS)
+    again[0] = Training().frames(1)[0]
+    found = _compared(tmp_path, Training().frames(STEPS), again, 6)
+    assert found.started_over and found.first is not None and found.first.step == 1
+
+
 def test_a_checkpoint_of_an_earlier_step(tmp_path: Path) -> None:
     again = Training(**_after(4)).frames(STEPS - 4)
     found = _compared(tmp_path, Training().frames(STEPS), again, stopped_at=6)
@@ -224,10 +232,12 @@ def test_the_state_of_no_step(tmp_path: Path) -> None:
     assert [hole.part for hole in found.holes] == ["weights"] and "of no step" in found.holes[0].detail
 
 
-def test_what_is_restored_after_it_was_first_seen(tmp_path: Path) -> None:
-    """A program that evaluates before it loads: what was seen before its first step is not what it trained with."""
+@pytest.mark.parametrize("kernel", [1, 123])
+def test_what_is_restored_after_it_was_first_seen(tmp_path: Path, kernel: int) -> None:
+    """A program that evaluates before it loads: what was seen before its first step is not what it trained with, even where
+    that is the very start."""
     again = Training(**_after(6)).frames(STEPS - 6)
-    again[0] = Frame(0, 0, STATE, pack([123, 0, 0, 100, 50]))
+    again[0] = Frame(0, 0, STATE, pack([kernel, 0, 0, 100, 50]))
     found = _compared(tmp_path, Training().frames(STEPS), again, 6)
     assert found.joined is not None and (found.joined.after, found.joined.held) == (6, False)
     assert found.first is None

@@ -51,6 +51,8 @@ def model():
     made = keras.Sequential(layers)
     rate = keras.optimizers.schedules.ExponentialDecay(0.01, 5, 0.9)
     made.compile(keras.optimizers.Adam(rate), "mse", metrics=["mae"])
+    if argument("evaluated", 0):  # before anything is loaded
+        made.evaluate(data(), verbose=0)
     return made
 
 
