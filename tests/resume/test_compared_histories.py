@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -279,12 +280,12 @@ def test_metrics_of_a_model_that_loading_replaced_do_not_count(
     assert (found.first is None) == equal
 
 
-def _counting(frames: list[Frame]) -> list[Frame]:
-    """With a variable that counts the steps of its process."""
+def _counting(frames: list[Frame], number: Callable[[int], int] = lambda step: step) -> list[Frame]:
+    """With a variable that counts the steps of its process, or is that number after each of them."""
 
     def one(frame: Frame) -> Frame:
         layout = Layout((*frame.layout.phases, frame.layout.phases[0]), (*frame.layout.names, "count"))
-        count = pack([digest_array(np.asarray(frame.step, np.int64))])
+        count = pack([digest_array(np.asarray(number(frame.step), np.int64))])
         return Frame(frame.step, frame.span, layout, frame.digests + count)
 
     return [frame if frame.layout is EPOCH_END else one(frame) for frame in frames]
@@ -296,6 +297,17 @@ def test_a_count_that_begins_anew_is_no_difference_where_nothing_comes_of_it(tmp
     assert found.first is None and found.notes == (
         "count counts anew after the restart, and nothing else differs",
     )
+
+
+@pytest.mark.parametrize("again", [lambda step: 0, lambda step: step + 1, lambda step: step // 3])
+def test_a_small_number_that_was_not_restored_is_no_count_that_begins_anew(
+    tmp_path: Path, again: Callable[[int], int]
+) -> None:
+    """The stage of a curriculum, or the best epoch so far, that nothing trained on shows."""
+    restarted = _counting(Training(**_after(6)).frames(STEPS - 6), again)
+    found = _compared(tmp_path, _counting(Training().frames(STEPS), lambda step: step // 2), restarted, 6)
+    assert found.first is not None and (found.first.step, found.first.tensor) == (7, "count")
+    assert [hole.part for hole in found.holes] == ["weights"] and "count" in found.holes[0].detail
 
 
 @pytest.mark.parametrize(("lost", "parts"), [("seed", ["seeds"]), ("hidden", ["weights"])])
