@@ -337,6 +337,9 @@ def test_a_restart_that_fails_later(tmp_path: Path) -> None:
     [stop] = answer.document["stops"]
     assert (answer.code, stop["outcome"]) == (1, "failed") and "exit code 1 after 5 steps" in stop["reason"]
     assert "AssertionError" in stop["output_tail"]
+    [finding] = answer.document["findings"]
+    assert finding["code"] == "TW701" and "fails after some steps" in finding["message"] and finding["fix"]
+    assert "it ended with exit code 1 after 5 steps: AssertionError" in finding["evidence"][0]
 
 
 def test_a_program_that_fails_by_itself(tmp_path: Path) -> None:
