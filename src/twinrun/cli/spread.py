@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +88,22 @@ def _measured(target: Program, given: dict[str, Any], which: str = "") -> Spread
         **{name: given[name] for name in ("steps", "timeout")},
     )
     earlier = saved(given["reuse"]) if given["reuse"] else None
-    return measure(options, earlier, lambda text: None if given["quiet"] else say(f"{which}{text}"))
+
+    def progress(text: str) -> None:
+        if not given["quiet"]:
+            say(f"{which}{text}")
+
+    file = given["output_file"] if given["output_format"] == "json" and not given["compare"] else None
+    return measure(options, earlier, progress, partial(_keep, Path(file)) if file else None)
+
+
+def _keep(file: Path, report: SpreadReport) -> None:
+    """So that a process that is killed leaves the runs that had ended. What cannot be written now is reported in the end."""
+    from twinrun.render import json_text
+    from twinrun.whole_file import replace_file
+
+    with contextlib.suppress(OSError):
+        replace_file(file, json_text(report.as_json(figures=False)).encode())
 
 
 def saved(file: str) -> SpreadReport:

@@ -1,0 +1,61 @@
+"""Files that are written whole or not at all, whatever happens to this process or the machine."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from pathlib import Path
+
+from twinrun.errors import CannotWrite
+
+# A file that can be written to, where none can be made beside it or put in its place: a single file that is mounted, say.
+_ONLY_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Makes the folder too."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, text.encode())
+    except OSError as problem:
+        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from None
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """May raise OSError. A link stays one. What is no regular file, a device or a pipe, is written to as it is."""
+    target = Path(os.path.realpath(path))
+    mode = target.stat().st_mode if target.exists() else None
+    if mode is not None and (not stat.S_ISREG(mode) or _is_open_here(path)):
+        path.write_bytes(content)
+        return
+    if mode is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    try:
+        _replace(target, content, mode)
+    except OSError as problem:
+        if mode is None or problem.errno not in _ONLY_IN_PLACE:
+            raise
+        target.write_bytes(content)
+
+
+def _replace(target: Path, content: bytes, mode: int | None) -> None:
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with partial.open("wb") as out:
+            if mode is not None:
+                os.fchmod(out.fileno(), stat.S_IMODE(mode))
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        partial.replace(target)
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def _is_open_here(path: Path) -> bool:
+    """/dev/stdout and its like: a name of an open file, not one of a place."""
+    names = [path, *([path.parent / path.readlink()] if path.is_symlink() else [])]
+    return any(os.path.realpath(name.parent).startswith("/proc/") for name in names)
