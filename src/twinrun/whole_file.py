@@ -25,11 +25,11 @@ def write_whole(path: Path, text: str) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """May raise OSError. A link stays one. What is no regular file, a device or a pipe, is written to as it is."""
-    target = Path(os.path.realpath(path))
-    mode = target.stat().st_mode if target.exists() else None
-    if mode is not None and (not stat.S_ISREG(mode) or _is_open_here(path)):
+    if not is_place(path):
         path.write_bytes(content)
         return
+    target = Path(os.path.realpath(path))
+    mode = target.stat().st_mode if target.exists() else None
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     try:
@@ -38,6 +38,13 @@ def replace_file(path: Path, content: bytes) -> None:
         if mode is None or problem.errno not in _ONLY_IN_PLACE:
             raise
         target.write_bytes(content)
+
+
+def is_place(path: Path) -> bool:
+    """Whether a regular file is there or can be: a device or a pipe is none, nor is /dev/stdout, the name of an open file."""
+    names = [path, *([path.parent / path.readlink()] if path.is_symlink() else [])]
+    is_open = any(os.path.realpath(name.parent).startswith("/proc/") for name in names)
+    return not path.exists() or (path.is_file() and not is_open)
 
 
 def _replace(target: Path, content: bytes, mode: int | None) -> None:
@@ -53,9 +60,3 @@ def _replace(target: Path, content: bytes, mode: int | None) -> None:
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
-
-
-def _is_open_here(path: Path) -> bool:
-    """/dev/stdout and its like: a name of an open file, not one of a place."""
-    names = [path, *([path.parent / path.readlink()] if path.is_symlink() else [])]
-    return any(os.path.realpath(name.parent).startswith("/proc/") for name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,17 +93,23 @@ def _measured(target: Program, given: dict[str, Any], which: str = "") -> Spread
         if not given["quiet"]:
             say(f"{which}{text}")
 
-    file = given["output_file"] if given["output_format"] == "json" and not given["compare"] else None
-    return measure(options, earlier, progress, partial(_keep, Path(file)) if file else None)
+    return measure(options, earlier, progress, None if given["compare"] else _keeper(given))
 
 
-def _keep(file: Path, report: SpreadReport) -> None:
-    """So that a process that is killed leaves the runs that had ended. What cannot be written now is reported in the end."""
+def _keeper(given: dict[str, Any]) -> Callable[[SpreadReport], None] | None:
+    """Writes what there is so far: a process that is killed leaves the runs that had ended."""
     from twinrun.render import json_text
-    from twinrun.whole_file import replace_file
+    from twinrun.whole_file import is_place, replace_file
 
-    with contextlib.suppress(OSError):
-        replace_file(file, json_text(report.as_json(figures=False)).encode())
+    file = Path(given["output_file"] or "")
+    if given["output_format"] != "json" or not given["output_file"] or not is_place(file):
+        return None
+
+    def keep(report: SpreadReport) -> None:
+        with contextlib.suppress(OSError):  # the end reports it
+            replace_file(file, json_text(report.as_json(figures=False)).encode())
+
+    return keep
 
 
 def saved(file: str) -> SpreadReport:

@@ -17,8 +17,8 @@ def counting_anew(whole: Reader, restarted: Reader, joined: Joined) -> frozenset
     """Counters that the restarted run counts from its own start, by their names in the uninterrupted one: after each of
     its steps they are what they were after as many steps of that one, or what they should be. One that never moves is
     not counted anew but lost."""
-    known = {step.number: step.state for step in history(whole)}
     counters = _counters(whole)
+    known = {step.number: {name: step.state.get(name) for name in counters} for step in history(whole)}
     names = {renamed: name for name, renamed in joined.names.items()}
     seen: dict[str, set[bytes]] = {}
     others: set[str] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import keras
@@ -22,19 +23,18 @@ def model_optimizers(model: Any) -> dict[str, Any]:
     found: dict[int, tuple[str, Any]] = {}
     for number, layer in enumerate(model._flatten_layers()):
         for name, value in sorted(vars(layer).items()):
-            where = f"{layer.name}.{name}" if number else name
-            for part, one in _parts(where, value):
+            for part, one in _parts(value):
                 if isinstance(one, keras.optimizers.Optimizer):
-                    found.setdefault(id(one), (part, one))
+                    where = f"{layer.name}.{name}" if number else name
+                    found.setdefault(id(one), (where if part is None else f"{where}[{part!r}]", one))
     return dict(found.values())
 
 
-def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
+def _parts(value: Any) -> Iterable[tuple[Any, Any]]:
+    """An attribute itself, or what is in it."""
     if isinstance(value, dict):
-        return [(f"{name}[{key!r}]", one) for key, one in value.items()]
-    if isinstance(value, (list, tuple)):
-        return [(f"{name}[{place}]", one) for place, one in enumerate(value)]
-    return [(name, value)]
+        return value.items()
+    return enumerate(value) if isinstance(value, (list, tuple)) else [(None, value)]
 
 
 def metric_variables(model: Any) -> list[Any]:
