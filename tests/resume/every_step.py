@@ -254,4 +254,43 @@ def endless() -> Any:
 
 assert at_every_save(endless, 1, 1, steps_per_epoch=3) == [1, 2, 3, 4, 5, 6, 7, 8]
 assert at_every_save(lambda: ds, 2, 3) == [4, 6, 10, 12, 16]
+
+
+# Optimizers that Keras knows nothing of, in a model that is made anew.
+class Two(keras.Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = (
+            keras.Sequential([keras.Input((4,)), keras.layers.Dense(1, kernel_initializer="ones")])
+            for _ in range(2)
+        )
+        self.one_optimizer, self.others = keras.optimizers.Adam(0.1), {"adam": keras.optimizers.Adam(0.2)}
+
+    def train_step(self, data: Any) -> dict[str, Any]:
+        x, y = data
+        losses = {}
+        for name, part, optimizer in (
+            ("one", self.one, self.one_optimizer),
+            ("other", self.other, self.others["adam"]),
+        ):
+            with tf.GradientTape() as tape:
+                losses[name] = tf.reduce_mean((part(x) - y) ** 2)
+            gradients = tape.gradient(losses[name], part.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, part.trainable_variables, strict=True))
+        return losses
+
+
+def two(after: int) -> list[Any]:
+    """The losses of each step, ended after so many of them."""
+    made, losses, ours = Two(), Losses(), state()
+    made.compile()
+    callbacks = [losses, Ends(after), ours]
+    made.fit(ours.data, epochs=2, verbose=0, callbacks=callbacks)
+    return [step[:2] for step in losses.seen if len(step) > 2]
+
+
+FILE.unlink(missing_ok=True)
+alone = two(-1)
+assert [*two(7), *two(-1)] == alone and len(alone) == 2 * BATCHES
+
 print(f"ok: {EPOCHS * BATCHES} steps, {refused} damaged or foreign files")

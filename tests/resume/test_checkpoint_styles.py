@@ -56,11 +56,34 @@ def test_each_style_has_its_holes_and_no_others(
 
 
 @pytest.mark.slow
+def test_a_backup_in_the_middle_of_an_epoch_loses_its_metrics(tmp_path: Path) -> None:
+    """And the epoch begins again. With batches that are all the same nothing else is lost."""
+    arguments = ("every=3", "plain=1")
+    answer = resume(tmp_path, "backup_and_restore", "--at", "7", arguments=arguments)
+    [stop] = answer.document["stops"]
+    assert (answer.code, stop["resumed_after"]) == (1, 6), answer.document
+    assert [hole["part"] for hole in stop["holes"]] == ["steps", "metrics"], answer.document["findings"]
+    first = stop["first_difference"]
+    assert (first["step"], first["phase"]) == (7, "loss")
+
+
+@pytest.mark.slow
+def test_weights_that_are_loaded_after_an_evaluation_are_no_start(tmp_path: Path) -> None:
+    """With a seed, what is evaluated is what the uninterrupted run began with."""
+    answer = resume(tmp_path, "model_checkpoint", "--at", "12", arguments=("evaluated=1",))
+    [stop] = answer.document["stops"]
+    assert (stop["outcome"], stop["resumed_after"]) == ("differs", 10), answer.document
+    missing = ["optimizer", "iteration", "seeds", "data-position"]
+    assert [hole["part"] for hole in stop["holes"]] == missing, answer.document["findings"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM"])
 @pytest.mark.parametrize(
     "program", ["backup_and_restore", "model_checkpoint", "checkpoint", "checkpoint_manager", "saved_state"]
 )
-def test_each_style_is_equal_with_resume_state_beside_it(tmp_path: Path, program: str) -> None:
-    answer = resume(tmp_path, program, "--at", "7,12", arguments=("state=1",))
+def test_each_style_is_equal_with_resume_state_beside_it(tmp_path: Path, program: str, how: str) -> None:
+    answer = resume(tmp_path, program, "--at", "7,12", "--signal", how, arguments=("state=1",))
     found = answer.document
     assert (answer.code, found["verdict"]) == (0, "repeats"), found
     after = [4, 12] if program.startswith("checkpoint") else [7, 12]

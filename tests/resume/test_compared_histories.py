@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -204,6 +205,14 @@ def test_starting_over_is_no_resuming(tmp_path: Path) -> None:
     assert found.started_over and found.first is None
 
 
+@pytest.mark.parametrize("changes", [{"seed": 9}, {"place": 4, "hidden": 1}])
+def test_starting_over_otherwise_is_no_resuming_either(tmp_path: Path, changes: dict[str, int]) -> None:
+    again = Training(**changes).frames(STEPS)
+    again[0] = Training().frames(1)[0]
+    found = _compared(tmp_path, Training().frames(STEPS), again, 6)
+    assert found.started_over and found.first is not None and found.first.step == 1
+
+
 def test_a_checkpoint_of_an_earlier_step(tmp_path: Path) -> None:
     again = Training(**_after(4)).frames(STEPS - 4)
     found = _compared(tmp_path, Training().frames(STEPS), again, stopped_at=6)
@@ -224,10 +233,12 @@ def test_the_state_of_no_step(tmp_path: Path) -> None:
     assert [hole.part for hole in found.holes] == ["weights"] and "of no step" in found.holes[0].detail
 
 
-def test_what_is_restored_after_it_was_first_seen(tmp_path: Path) -> None:
-    """A program that evaluates before it loads: what was seen before its first step is not what it trained with."""
+@pytest.mark.parametrize("kernel", [1, 123])
+def test_what_is_restored_after_it_was_first_seen(tmp_path: Path, kernel: int) -> None:
+    """A program that evaluates before it loads: what was seen before its first step is not what it trained with, even where
+    that is the very start."""
     again = Training(**_after(6)).frames(STEPS - 6)
-    again[0] = Frame(0, 0, STATE, pack([123, 0, 0, 100, 50]))
+    again[0] = Frame(0, 0, STATE, pack([kernel, 0, 0, 100, 50]))
     found = _compared(tmp_path, Training().frames(STEPS), again, 6)
     assert found.joined is not None and (found.joined.after, found.joined.held) == (6, False)
     assert found.first is None
@@ -269,12 +280,12 @@ def test_metrics_of_a_model_that_loading_replaced_do_not_count(
     assert (found.first is None) == equal
 
 
-def _counting(frames: list[Frame]) -> list[Frame]:
-    """With a variable that counts the steps of its process."""
+def _counting(frames: list[Frame], number: Callable[[int], int] = lambda step: step) -> list[Frame]:
+    """With a variable that counts the steps of its process, or is that number after each of them."""
 
     def one(frame: Frame) -> Frame:
         layout = Layout((*frame.layout.phases, frame.layout.phases[0]), (*frame.layout.names, "count"))
-        count = pack([digest_array(np.asarray(frame.step, np.int64))])
+        count = pack([digest_array(np.asarray(number(frame.step), np.int64))])
         return Frame(frame.step, frame.span, layout, frame.digests + count)
 
     return [frame if frame.layout is EPOCH_END else one(frame) for frame in frames]
@@ -286,6 +297,17 @@ def test_a_count_that_begins_anew_is_no_difference_where_nothing_comes_of_it(tmp
     assert found.first is None and found.notes == (
         "count counts anew after the restart, and nothing else differs",
     )
+
+
+@pytest.mark.parametrize("again", [lambda step: 0, lambda step: step + 1, lambda step: step // 3])
+def test_a_small_number_that_was_not_restored_is_no_count_that_begins_anew(
+    tmp_path: Path, again: Callable[[int], int]
+) -> None:
+    """The stage of a curriculum, or the best epoch so far, that nothing trained on shows."""
+    restarted = _counting(Training(**_after(6)).frames(STEPS - 6), again)
+    found = _compared(tmp_path, _counting(Training().frames(STEPS), lambda step: step // 2), restarted, 6)
+    assert found.first is not None and (found.first.step, found.first.tensor) == (7, "count")
+    assert [hole.part for hole in found.holes] == ["weights"] and "count" in found.holes[0].detail
 
 
 @pytest.mark.parametrize(("lost", "parts"), [("seed", ["seeds"]), ("hidden", ["weights"])])

@@ -1,13 +1,20 @@
-"""Whether a program that was started again failed on what the stopped run left."""
+"""Whether a program that was started again failed on what the stopped run left, and why one could not be stopped as it saved."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from twinrun.launch.options import Screen
+from twinrun.launch.program import Program
 from twinrun.protocol.facts import Facts, Failure
 from twinrun.resume.failed_restart import lacking
+from twinrun.resume.one_stop import OneStop, Unjudged
+from twinrun.resume.options import ResumeOptions
+from twinrun.resume.outcome import Stop
 
 OS = ["OSError", "Exception"]
 
@@ -46,3 +53,24 @@ def test_a_failure_is_the_stops_doing_unless_it_is_about_something_else(
 def test_an_exit_without_an_exception_is_taken_as_it_is_and_a_signal_is_not() -> None:
     assert lacking(3, Facts(), apart) is None
     assert lacking(-9, Facts(), apart) == "was ended by signal 9 (SIGKILL)"
+
+
+@pytest.mark.parametrize(
+    ("code", "timeout", "kind", "says"),
+    [
+        (3, None, "crashed", "the run to be stopped ended with exit code 3 after step 7"),
+        (None, 1e-9, "timeout", "no end of the run to be stopped within"),
+        (0, None, "no-checkpoint", "it wrote no file this time"),
+    ],
+)
+def test_why_a_save_was_never_seen(code: int | None, timeout: float | None, kind: str, says: str) -> None:
+    twin: Any = SimpleNamespace(
+        ended=code is not None, frames=[], trouble=None, step=7, go=lambda: None, wait=lambda _: code,
+        readable=lambda: False, tail=lambda: "the last line",
+    )  # fmt: skip
+    alone: Any = SimpleNamespace(folder=Path(), saved=lambda _: {})
+    options = ResumeOptions(Program("train.py"), "save", timeout=timeout)
+    with pytest.raises(Unjudged) as found:
+        OneStop(options, alone, Screen(), Stop(8, during_save=True))._kill_in_save(twin, {})
+    assert (found.value.reason.kind, found.value.tail) == (kind, "the last line")
+    assert says in found.value.reason.message

@@ -123,6 +123,19 @@ def test_data_that_begins_anew(tmp_path: Path) -> None:
     assert "at step 5 it was fed the batch of step 1" in found["findings"][0]["evidence"][0]
 
 
+def test_random_numbers_of_pythons_that_begin_anew(tmp_path: Path) -> None:
+    """Nothing that is seen holds their state."""
+    text = PROGRAM.replace("import json,", "import random, json,").replace(
+        "tinynet.seed(1)", "random.seed(1)\ntinynet.seed(1)"
+    )
+    text = text.replace("np.ones(4))\n", "np.ones(4))\n    model.weight = model.weight + random.random()\n")
+    answer = resume(tmp_path, text, "--at", "6")
+    found = answer.document
+    assert (answer.code, parts(found), found["stops"][0]["resumed_after"]) == (1, ["unseen"], 4), found
+    assert found["stops"][0]["first_difference"]["step"] == 5
+    assert "random.getstate()" in found["findings"][0]["fix"]
+
+
 def test_more_steps_than_were_left(tmp_path: Path) -> None:
     text = PROGRAM.replace("range(first, 12)", "range(first, first + 12)")
     assert parts(resume(tmp_path, text, "--at", "6").document) == ["steps"]
@@ -337,6 +350,9 @@ def test_a_restart_that_fails_later(tmp_path: Path) -> None:
     [stop] = answer.document["stops"]
     assert (answer.code, stop["outcome"]) == (1, "failed") and "exit code 1 after 5 steps" in stop["reason"]
     assert "AssertionError" in stop["output_tail"]
+    [finding] = answer.document["findings"]
+    assert finding["code"] == "TW701" and "fails after some steps" in finding["message"] and finding["fix"]
+    assert "it ended with exit code 1 after 5 steps: AssertionError" in finding["evidence"][0]
 
 
 def test_a_program_that_fails_by_itself(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -178,6 +179,24 @@ def test_interrupted_it_reports_what_it_has(tmp_path: Path) -> None:
     document = json.loads(out)
     assert document["interrupted"] == "interrupted by SIGINT"
     assert 2 <= sum(run["source"] == "seed" for run in document["runs"]) < 500
+
+
+def test_killed_it_leaves_the_runs_that_had_ended_and_goes_on_from_them(tmp_path: Path) -> None:
+    """The result of an earlier spread is its own input and output."""
+    program, saved = write(tmp_path, PROGRAM), tmp_path / "spread.json"
+    words = ("--output-format=json", f"--output-file={saved}", program)
+    command = start("spread", "--seeds=500", *words, cwd=tmp_path)
+    assert command.stderr is not None
+    ended = [line for line in itertools.islice(command.stderr, 5) if line.startswith("seed, run")]
+    command.kill()
+    command.communicate(timeout=60)
+    document = json.loads(saved.read_text())
+    runs = document["runs"]
+    assert document["interrupted"] == "not finished" and len(ended) <= len(runs) < 500
+    answer = twinrun("spread", f"--reuse={saved}", f"--seeds={len(runs)}", *words, cwd=tmp_path)
+    document = json.loads(saved.read_text())
+    assert answer.code == 0 and document["interrupted"] is None
+    assert len(document["runs"]) == len(runs) + 1 and all(run in document["runs"] for run in runs)
 
 
 def test_what_cannot_be_measured_is_an_error_that_says_why(tmp_path: Path) -> None:

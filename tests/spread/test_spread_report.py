@@ -243,10 +243,27 @@ def test_runs_of_the_same_seeds_are_compared_in_pairs_and_others_are_not() -> No
     assert "(10 pairs of runs with the same seeds, permutation test)" in shown
     other = report([replace_struct(run, seed=run.seed + 100) for run in b.runs])
     assert not comparison(("a", "b"), a, other).metrics[0].found.paired
-    one_lost = report(runs(ALL, loss=[*normal(0.1, 9), math.nan])), report(runs(ALL, loss=normal(0.1)))
-    assert not comparison(("a", "b"), *one_lost).metrics[0].found.paired
     fixed = report([replace_struct(run, source=IMPLEMENTATION, seed=42) for run in b.runs])
     assert not comparison(("a", "b"), fixed, fixed).metrics[0].found.paired
+
+
+def test_a_run_that_is_missing_does_not_part_the_other_pairs() -> None:
+    """One that failed or ended in nan, or seeds that only one of them has; five pairs could never show anything."""
+    lost = report(runs(ALL, loss=[*normal(0.1, 9), math.nan], score=normal(0.1)))
+    many = report(runs(ALL, loss=normal(0.1, 40), score=normal(0.2, 40)))
+    found = comparison(("a", "b"), lost, many)
+    assert [(each.name, each.found.a.runs, each.found.paired) for each in found.metrics] == [
+        ("loss", 9, True),
+        ("score", 10, True),
+    ]
+    assert found.notes == (
+        "loss: compared in the 9 seeds for which both have a value; 1 run of A and 31 runs of B not used",
+        "score: compared in the 10 seeds for which both have a value; 0 runs of A and 30 runs of B not used",
+    )
+    for shared in (5, 6):
+        few = report(runs(ALL, loss=normal(0.1, shared)))
+        (loss,) = comparison(("a", "b"), few, report(runs(ALL, loss=normal(0.1, 12)))).metrics
+        assert (loss.found.paired, loss.found.b.runs) == ((True, 6) if shared == 6 else (False, 12))
 
 
 def test_other_conditions_of_the_two_variants_are_noted() -> None:

@@ -202,6 +202,7 @@ def test_the_least_p_is_what_the_test_gives_at_best(a: int, b: int, paired: bool
         ([1, 2, 3, 4], [2, 3, 4, 5], True, 2),  # six pairs are the least
         ([0.1, 0.2, 0.3, 0.4], [1.1, 1.2, 1.3, 1.4], True, 2),  # the same but for rounding
         ([1, 2, 3, 4], [2, 3, 4, 5.0000001], True, 2),
+        ([0, 1], [5, 6.1], True, 4),  # of two pairs no spread is known well
         ([1, 1, 1], [2, 2, 2], False, 1),
         ([1, 2, 3, 4], [1, 2, 3, 4], True, None),
         ([1, 1, 1], [1, 1, 1], False, None),
@@ -213,7 +214,8 @@ def test_a_difference_that_hardly_varies_needs_no_more_runs_than_the_test_does(
     found = compare(a, b, paired=paired)
     assert (found.more, found.p > LEVEL) == (more, True)
     if more:
-        assert compare(a * 2, b * 2, paired=paired).p < LEVEL  # at least as many
+        times = 1 + math.ceil(more / len(a))  # at least as many
+        assert compare(a * times, b * times, paired=paired).p < LEVEL
 
 
 def test_the_larger_the_effect_the_fewer_runs_show_it() -> None:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from twinrun import untrusted
-from twinrun.environment.environment import EnvironmentKey, write_whole
+from twinrun.environment.environment import EnvironmentKey
 from twinrun.errors import BadBaseline, CannotWrite, UsageError
 from twinrun.masking import mask, strip_user_info
+from twinrun.whole_file import write_whole
 
 FOLDER = "twinrun-baselines"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

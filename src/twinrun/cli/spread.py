@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +88,28 @@ def _measured(target: Program, given: dict[str, Any], which: str = "") -> Spread
         **{name: given[name] for name in ("steps", "timeout")},
     )
     earlier = saved(given["reuse"]) if given["reuse"] else None
-    return measure(options, earlier, lambda text: None if given["quiet"] else say(f"{which}{text}"))
+
+    def progress(text: str) -> None:
+        if not given["quiet"]:
+            say(f"{which}{text}")
+
+    return measure(options, earlier, progress, None if given["compare"] else _keeper(given))
+
+
+def _keeper(given: dict[str, Any]) -> Callable[[SpreadReport], None] | None:
+    """Writes what there is so far: a process that is killed leaves the runs that had ended."""
+    from twinrun.render import json_text
+    from twinrun.whole_file import is_place, replace_file
+
+    file = Path(given["output_file"] or "")
+    if given["output_format"] != "json" or not given["output_file"] or not is_place(file):
+        return None
+
+    def keep(report: SpreadReport) -> None:
+        with contextlib.suppress(OSError):  # the end reports it
+            replace_file(file, json_text(report.as_json(figures=False)).encode())
+
+    return keep
 
 
 def saved(file: str) -> SpreadReport:

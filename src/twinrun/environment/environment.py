@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from twinrun import untrusted
-from twinrun.errors import BadRecording, CannotWrite
+from twinrun.errors import BadRecording
 from twinrun.masking import Masked
 
 UNREAD = "could not read: "
@@ -118,23 +116,6 @@ def read_json(path: Path, what: str, hint: str) -> Any:
         raise BadRecording(f"there is no {path}", hint=hint) from None
     except (OSError, ValueError) as problem:
         raise BadRecording(f"{path} is not {what}: {problem}") from None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replaces a file whole or not at all, whatever happens to this process or the machine."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        partial.replace(path)
-    except OSError as problem:
-        raise CannotWrite(f"cannot write {path}: {problem.strerror or problem}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def _plain(text: str) -> str:

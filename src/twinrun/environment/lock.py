@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from twinrun.environment.environment import Environment, EnvironmentKey, read_json, typed, write_whole
+from twinrun.environment.environment import Environment, EnvironmentKey, read_json, typed
 from twinrun.environment.machine import LEVELS
 from twinrun.environment.variables import ALLOWED, NUMERIC
 from twinrun.errors import UsageError
 from twinrun.terminal import inline
+from twinrun.whole_file import write_whole
 
 FORMATS = {"lock": "twinrun.lock", "requirements": "twinrun.lock.requirements.txt"}  # and where each goes
 # Facts of a framework that a variable sets: whole numbers and switches, of at least this value.

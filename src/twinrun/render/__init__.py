@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from twinrun import terminal
 from twinrun.errors import CannotWrite
 from twinrun.terminal import Lines, draw, inline, say, text_of
+from twinrun.whole_file import replace_file
 
 if TYPE_CHECKING:
     from twinrun.findings.finding import Finding
@@ -134,12 +135,12 @@ def json_text(document: dict[str, Any]) -> str:
 
 
 def write(content: str | bytes, file: str | None = None) -> None:
-    """Write to a file, or to stdout where there is none."""
+    """Write to a file, whole or not at all, or to stdout where there is none."""
     if file is None:
         terminal.write(content)
         return
     try:
-        Path(file).write_bytes(content.encode() if isinstance(content, str) else content)
+        replace_file(Path(file), content.encode() if isinstance(content, str) else content)
         say(f"wrote {inline(file)}")
     except OSError as problem:
         raise CannotWrite(f"cannot write {file}: {problem.strerror}", hint="choose another place") from None

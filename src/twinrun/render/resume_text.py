@@ -56,7 +56,7 @@ def _files(stop: Stop) -> Iterator[str]:
     if stop.files is None:
         return
     if stop.files.different:
-        yield f"left otherwise than by the uninterrupted run: {', '.join(stop.files.different)}"
+        yield f"files differ from the uninterrupted run: {', '.join(stop.files.different)}"
     if stop.files.texts:
         yield f"differ in added lines or in names alone, which is not judged: {', '.join(stop.files.texts)}"
 
@@ -69,7 +69,7 @@ def _outcome(stop: Stop) -> str:
     if stop.outcome == "started-over":
         return "it started over from step 1"
     resumed = (
-        "resumed in the state of no step"
+        "resumed in a state that matches no step"
         if stop.resumed_after is None
         else f"resumed after step {stop.resumed_after}"
     )
@@ -77,7 +77,7 @@ def _outcome(stop: Stop) -> str:
         return f"{resumed}, equal to the end" if stop.resumed_after else "started over, equal to the end"
     first = stop.first_difference
     if first is None:
-        return "it trained no more"
+        return "it stopped training"
     if first.uneven:
         return f"{resumed}, equal but for the number of steps"
     more = f" and {first.others} more" if first.others else ""

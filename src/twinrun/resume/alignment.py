@@ -9,6 +9,8 @@ from itertools import islice
 from twinrun.recording.reader import Reader
 from twinrun.resume.history import Step, history
 
+_NONE = (0, 0)  # the score of a step that nothing comes from
+
 
 @dataclass(frozen=True)
 class Joined:
@@ -30,12 +32,12 @@ def join(whole: Reader, restarted: Reader, stopped_at: int) -> Joined | None:
     scores = _scores(whole, first[0].state)
     if scores:
         return _joined(whole, _best(scores, stopped_at), first[0], held=True)
-    if _is_start(first[0].state, start):
-        return Joined(0, held=True)
+    started_over = _is_start(first[0].state, start)
     scores = _scores(whole, first[1].state) if len(first) > 1 else {}
-    if scores:  # it restored what it had been seen to hold before
+    # What it had been seen to hold before may have been restored since, so the first step has the last word.
+    if scores and (not started_over or max(scores.values()) > scores.get(1, _NONE)):
         return _joined(whole, _best(scores, stopped_at + 1) - 1, first[1], held=False)
-    return None
+    return Joined(0, held=True) if started_over else None
 
 
 def _scores(whole: Reader, held: dict[str, bytes]) -> dict[int, tuple[int, int]]:

@@ -11,7 +11,7 @@ from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.recording.frame import PHASES
 from twinrun.recording.reader import Reader
 from twinrun.resume.alignment import Joined, join, state_after
-from twinrun.resume.counters import counters
+from twinrun.resume.counters import counting_anew
 from twinrun.resume.history import OF_METRIC, Key, Step, history
 from twinrun.resume.outcome import Hole, Part
 
@@ -48,7 +48,7 @@ def compare(whole: Reader, restarted: Reader, stopped_at: int, roles: Roles) -> 
     joined = join(whole, restarted, stopped_at)
     if joined is None:
         return Compared(None, steps, _nowhere(), (_lost(whole, restarted),))
-    counting = counters(whole) - roles.keys()
+    counting = counting_anew(whole, restarted, joined) - roles.keys()
     try:
         first, training = _first_differences(whole, restarted, joined, counting)
     except _Unlike as found:

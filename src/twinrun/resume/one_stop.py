@@ -103,6 +103,9 @@ class OneStop:
 
     def _kill_in_save(self, twin: Twin, before: Written) -> str:
         files = kill_in_save(twin, lambda: changed(before, self._saved()), self._deadline())
+        if files is None or (not files and (twin.trouble is not None or twin.wait(30.0) != 0)):
+            kind = "timeout" if files is None else "failed"
+            raise Unjudged(self._why(twin, kind, "the run to be stopped"), twin.tail())
         if not files:
             raise Unjudged(Reason("no-checkpoint", "it wrote no file this time"), twin.tail())
         return f"killed when it had begun to write {_few(files)}"
@@ -165,13 +168,18 @@ class OneStop:
             when = f"after {counted(steps, 'step')}" if steps else "before its first step"
             message = f"the restarted run failed {when}, which may have another cause than what the stopped run left: {why}"
             raise Unjudged(Reason("crashed", message), tail)
-        failed = replace(self.found, outcome="failed", steps=steps, output_tail=tail)
-        if steps:
-            return replace(failed, reason=f"started again, the program {ending(code)} after {steps} steps")
-        detail = f"it {ending(code)}"
+        how = ending(code) + (f" after {counted(steps, 'step')}" if steps else "")
+        detail = f"it {how}"
         if facts.failure is not None:
             detail += f": {facts.failure.kinds[0]}: {first_line(facts.failure.text)}"
-        return replace(failed, holes=(Hole("loading", detail),))
+        return replace(
+            self.found,
+            outcome="failed",
+            steps=steps,
+            reason=f"started again, the program {how}" if steps else None,
+            holes=(Hole("training" if steps else "loading", detail),),
+            output_tail=tail,
+        )
 
     def compared(self, restarted: Reader, facts: Facts) -> Stop:
         steps = restarted.last_step()

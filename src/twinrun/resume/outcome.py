@@ -15,6 +15,7 @@ SCHEMA: Final = "twinrun/resume/1"
 Part = Literal[
     "start",  # it did not resume at all
     "loading",  # what the stopped run left keeps it from starting
+    "training",  # or from training to its end
     "weights",
     "optimizer",
     "iteration",

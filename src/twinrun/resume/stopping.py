@@ -47,9 +47,11 @@ def stop(twin: Twin, by: signal.Signals, tick: Callable[[], None] = lambda: None
     return f"it had not ended {_PATIENCE:g} s after {by.name}, and was killed"
 
 
-def kill_in_save(twin: Twin, written: Callable[[], Sequence[str]], deadline: float | None) -> Sequence[str]:
-    """Let a twin that stands go on, and kill it as soon as there are files that it has written. None where it ended before
-    it wrote any."""
+def kill_in_save(
+    twin: Twin, written: Callable[[], Sequence[str]], deadline: float | None
+) -> Sequence[str] | None:
+    """Let a twin that stands go on, and kill it as soon as there are files that it has written. Empty where it ended before
+    it wrote any, None where that took too long."""
     twin.go()
     while not twin.ended:
         while twin.frames:
@@ -63,5 +65,5 @@ def kill_in_save(twin: Twin, written: Callable[[], Sequence[str]], deadline: flo
             twin.pump()
         raise_pending()
         if deadline is not None and time.monotonic() > deadline:
-            return ()
+            return None
     return ()

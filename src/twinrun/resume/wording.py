@@ -29,6 +29,12 @@ _WORDS: dict[Part, _Words] = {
         "where a checkpoint was half written: write it to another name, rename it when it is whole (os.replace), and keep\n"
         "the one before; twinrun.ResumeState does so. Where a folder is there already: os.makedirs(folder, exist_ok=True)",
     ),
+    "training": _Words(
+        "TW701",
+        "started again on what the stopped run left, the program fails after some steps, which it does not when it is left alone",
+        "the last lines of output say what it lacked: what the program keeps in Python (a count, a list of what was seen) must\n"
+        "be saved with the rest, as must the position in the data; twinrun.ResumeState saves that and the random states",
+    ),
     "weights": _Words(
         "TW701",
         "the weights were not restored",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 
 from twinrun.baselines.baseline import finite
+from twinrun.counted import counted
 from twinrun.errors import BadResult, NotComparable
 from twinrun.masking import Masked
 from twinrun.spread.report import Metric, SpreadReport
@@ -58,21 +60,40 @@ class ComparisonReport(Masked):
         return tuple(Compared(one.name, each, p) for (one, _), each, p in zip(pairs, found, ps, strict=True))
 
     def _compare(self, one: Metric, other: Metric, tests: int) -> Comparison:
-        """Runs of the same seed are no independent ones: they are compared pair by pair."""
+        """Runs of the same seed are no independent ones: they are compared pair by pair, and others are left out, where there
+        are enough pairs to show anything. Only the seeds decide, never what comes of it."""
         a, b = (by_seed(report, one.name, one.base) for report in (self.a, self.b))
-        if a is None or b is None or a.keys() != b.keys():
-            return compare(one.finite[one.base], other.finite[other.base], tests)
-        return compare(list(a.values()), [b[seed] for seed in a], tests, paired=True)
+        if a is not None and b is not None:
+            shared = [seed for seed in a if seed in b]
+            if a.keys() == b.keys() or len(shared) >= least_runs(tests, paired=True):
+                return compare([a[seed] for seed in shared], [b[seed] for seed in shared], tests, paired=True)
+        return compare(one.finite[one.base], other.finite[other.base], tests)
+
+    @property
+    def _unpaired(self) -> Iterator[str]:
+        """What pairs leave out, for the metrics of which it is the same together."""
+        names: dict[tuple[int, int, int], list[str]] = {}
+        for each, (metric, _) in zip(self.metrics, shared_metrics(self.a, self.b), strict=True):
+            if each.found.paired:
+                pairs = each.found.a.runs
+                of_a, of_b = (report.count(metric.base) - pairs for report in (self.a, self.b))
+                names.setdefault((pairs, of_a, of_b), []).append(each.name)
+        for (pairs, of_a, of_b), metrics in names.items():
+            if of_a or of_b:
+                yield (
+                    f"{', '.join(metrics)}: compared in the {pairs} seeds for which both have a value; "
+                    f"{counted(of_a, 'run')} of A and {counted(of_b, 'run')} of B not used"
+                )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else differs between the two than the variant."""
+        """What else differs between the two than the variant, and which runs are not compared."""
         known = [(name, _shown(self.a, name), _shown(self.b, name)) for name in _CONDITIONS]
         return tuple(
             f"A and B differ in their {name} too: {one}, and {other}"
             for name, one, other in known
             if one and other and one != other
-        )
+        ) + tuple(self._unpaired)
 
     @property
     def differing(self) -> tuple[Compared, ...]:

@@ -20,6 +20,7 @@ from twinrun.spread.report import SpreadReport
 from twinrun.spread.runs import Collected, collect
 from twinrun.spread.statistics import must_have_scipy
 
+_UNFINISHED = "not finished"
 VARIED = "…"  # in place of an argument that is another one in each run
 
 
@@ -27,16 +28,26 @@ def measure(
     options: SpreadOptions,
     earlier: SpreadReport | None = None,
     say: Callable[[str], None] = lambda _: None,
+    keep: Callable[[SpreadReport], None] | None = None,
 ) -> SpreadReport:
-    """Interrupted, it raises with what was found by then, if anything was."""
+    """Interrupted, it raises with what was found by then, if anything was. `keep` takes what there is after each run."""
     must_have_scipy()
     options.program.must_exist()
     started = time.monotonic()
     about = _about(options)
     if earlier is not None:
         _must_be_of(earlier, about)
-    found = collect(options, earlier.runs if earlier else (), say)
-    report = _report(about, earlier, found, round(time.monotonic() - started, 3), options.program.secrets)
+
+    def report_of(found: Collected) -> SpreadReport:
+        seconds = round(time.monotonic() - started, 3)
+        return _report(about, earlier, found, seconds, options.program.secrets)
+
+    def made(found: Collected) -> None:
+        if keep is not None and found.runs:
+            keep(replace(report_of(found), interrupted=_UNFINISHED))
+
+    found = collect(options, earlier.runs if earlier else (), say, made)
+    report = report_of(found)
     if found.interrupted is None:
         return report
     raise found.interrupted.leaving(*([("", report)] if report.runs else []))

@@ -199,13 +199,15 @@ class SpreadReport(Masked):
 
         return min(runs, key=lambda run: (distance(run), run.number)) if runs else None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, *, figures: bool = True) -> dict[str, Any]:
+        """Without the figures, which take a while, all that a report is read back from."""
         document = {name: msgspec.to_builtins(getattr(self, name)) for name in _FIELDS}
-        document |= {
-            "contract": self.contract,
-            "contract_rate": self.contract_rate,
-            "metrics": [metric.as_json() for metric in self.metrics],
-        }
+        if figures:
+            document |= {
+                "contract": self.contract,
+                "contract_rate": self.contract_rate,
+                "metrics": [metric.as_json() for metric in self.metrics],
+            }
         written: dict[str, Any] = finite(document)
         return written
 

@@ -56,10 +56,13 @@ class Collected:
     interrupted: Interrupted | None = None
 
 
-def collect(options: SpreadOptions, known: Iterable[Run], say: Say) -> Collected:
-    """`known` are runs that were made before and are not made again. Interrupted, it leaves what there is by then."""
+def collect(
+    options: SpreadOptions, known: Iterable[Run], say: Say, made: Callable[[Collected], None] = lambda _: None
+) -> Collected:
+    """`known` are runs that were made before and are not made again. Interrupted, it leaves what there is by then. `made`
+    is called after each run with all that there is."""
     found = Collected({RunKey(run.source, run.number): run for run in known})
-    work = _Work(options, found, say)
+    work = _Work(options, found, say, made)
     try:
         looks, rest = first_looks(options), the_rest(options, ())
         work.first([RunKey(options.groups[0], 0), *looks, *rest])
@@ -99,6 +102,7 @@ class _Work:
     options: SpreadOptions
     found: Collected
     say: Say
+    made: Callable[[Collected], None]
     _seconds: list[float] = field(default_factory=list)
 
     def first(self, keys: Iterable[RunKey]) -> None:
@@ -122,7 +126,6 @@ class _Work:
                 f"{options.program} itself reported no loss, metric or probe{several}",
                 hint="give the number to be measured to twinrun.probe('accuracy', value)",
             )
-        self._keep(key, run)
         found.environment = result.facts.environment
         found.notes += on_first_run(options, result, numbers)
         cores = (_used() - before) / max(time.monotonic() - started, 1e-3)
@@ -132,6 +135,7 @@ class _Work:
             found.notes.append(
                 "the runs shared one folder, one after the other: each saw the files of those before"
             )
+        self._keep(key, run)
 
     def make(self, keys: Iterable[RunKey], later: int = 0) -> None:
         """Make the runs that are still missing. `later`: about how many are to follow."""
@@ -177,6 +181,7 @@ class _Work:
         else:
             self.found.runs[key] = made
             self._seconds.append(made.seconds)
+        self.made(self.found)
 
     def _progress(self, key: RunKey, left: int) -> str:
         what = _named(key)

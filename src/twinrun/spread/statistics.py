@@ -237,8 +237,9 @@ def _pooled(a: Summary, b: Summary) -> float:
 
 
 def _small_sample(freedom: int) -> float:
-    """Hedges' correction: from few values the effect looks larger than it is."""
-    return 1 - 3 / (4 * freedom - 1)
+    """Hedges' correction: from few values the effect looks larger than it is. With a single degree of freedom nothing would be
+    left of any effect: it is corrected as with two."""
+    return 1 - 3 / (4 * max(freedom, 2) - 1)
 
 
 def _gap_interval(a: Sequence[float], b: Sequence[float], difference: float) -> Interval:

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import keras
 
 
 def model_variables(model: Any) -> list[Any]:
-    """Weights, states of seed generators, and what the optimizer has; without metrics."""
+    """Weights, states of seed generators, and what the optimizers have; without metrics."""
     metrics = {id(variable) for variable in metric_variables(model)}
-    own = [*model.variables, *(model.optimizer.variables if model.optimizer is not None else ())]
+    own = [*model.variables]
+    for optimizer in model_optimizers(model).values():
+        own += optimizer.variables
     return [each for each in {id(one): one for one in own}.values() if id(each) not in metrics]
 
 
-def metric_variables(model: Any, *, built: bool = False) -> list[Any]:
-    """`built`: those that are made with the first batch alone."""
-    metrics = [one for one in model.metrics if not built or one is not getattr(model, "_loss_tracker", None)]
-    return list({id(one): one for metric in metrics for one in metric.variables}.values())
+def model_optimizers(model: Any) -> dict[str, Any]:
+    """Every optimizer that the model or a layer of it has as an attribute, by its name there. Keras itself knows only the one
+    of `compile`: a GAN's `d_optimizer` is none of its variables."""
+    found: dict[int, tuple[str, Any]] = {}
+    for number, layer in enumerate(model._flatten_layers()):
+        for name, value in sorted(vars(layer).items()):
+            for part, one in _parts(value):
+                if isinstance(one, keras.optimizers.Optimizer):
+                    where = f"{layer.name}.{name}" if number else name
+                    found.setdefault(id(one), (where if part is None else f"{where}[{part!r}]", one))
+    return dict(found.values())
+
+
+def _parts(value: Any) -> Iterable[tuple[Any, Any]]:
+    """An attribute itself, or what is in it."""
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, (list, tuple)) else [(None, value)]
+
+
+def metric_variables(model: Any) -> list[Any]:
+    return list({id(one): one for metric in model.metrics for one in metric.variables}.values())

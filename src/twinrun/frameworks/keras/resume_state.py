@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from twinrun.errors import UsageError
-from twinrun.frameworks.keras.model_variables import metric_variables, model_variables
+from twinrun.frameworks.keras.model_variables import metric_variables, model_optimizers, model_variables
 from twinrun.frameworks.keras.random_states import random_states, restore_random_states
 from twinrun.frameworks.keras.state_file import read_state, write_state
 
@@ -31,7 +31,7 @@ class _Epoch(int):
 
 class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState):  # type: ignore[misc]
     """A callback for `fit`, to be the last one: `fit(state.data, callbacks=[…, state])`. After every so many batches, and at the
-    end of each epoch, it writes the model, the optimizer, the metrics, the random states and the position in the data to
+    end of each epoch, it writes the model, its optimizers, the metrics, the random states and the position in the data to
     `file`. Where the file is there when training begins, training goes on from it; after the last epoch it is removed.
 
     For a loop of your own: `tf.train.Checkpoint(model=model, optimizer=optimizer, state=state)` saves and restores the random
@@ -190,19 +190,20 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
         assert self.file is not None
         variables, metrics = model_variables(self.model), metric_variables(self.model)
         arrays = [np.asarray(variable) for variable in (*variables, *metrics)]
-        write_state(self.file, {"variables": len(variables), **self._counted()}, arrays)
+        about = {"variables": len(variables), "optimizers": _trained(self.model), **self._counted()}
+        write_state(self.file, about, arrays)
 
     def _load(self, file: Path) -> None:
         about, arrays = read_state(file)
-        if not self.model.built:
+        layers = self.model._flatten_layers(include_self=False)
+        if not self.model.built and not all(layer.built for layer in layers):
             raise UsageError(
                 "the model has no variables yet to restore into",
                 hint="give its first layer a shape: keras.Input((4,))",
             )
-        if self.model.optimizer is not None and not self.model.optimizer.built:
-            self.model.optimizer.build(self.model.trainable_variables)
+        _build_optimizers(self.model, about["optimizers"])
         count = about["variables"]
-        if count < len(arrays):
+        if len(metric_variables(self.model)) < len(arrays) - count:
             self._build_metrics()
         variables = model_variables(self.model)
         if [tuple(array.shape) for array in arrays[:count]] != [tuple(each.shape) for each in variables]:
@@ -217,7 +218,7 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
     def _build_metrics(self) -> None:
         """Metrics make their variables when they see the first batch, which is too late to restore them."""
         spec = self.data.element_spec if self.data is not None else None
-        if spec is not None and not metric_variables(self.model, built=True):
+        if spec is not None:
             batch = tf.nest.map_structure(
                 lambda one: keras.KerasTensor(tuple(one.shape), one.dtype.name), spec
             )
@@ -260,6 +261,31 @@ def _seed_states(model: Any) -> list[Any]:
     """The states of the seed generators in a model."""
     found = model.variables if model is not None else ()
     return [one for one in found if one.path.rpartition("/")[2] == "seed_generator_state"]
+
+
+def _trained(model: Any) -> dict[str, list[int] | None]:
+    """The optimizers, each with what it trains, as places among the model's variables: it has slots for these. None where it
+    has not been built."""
+    places = {id(variable): place for place, variable in enumerate(model.variables)}
+    return {
+        name: [places.get(id(each), -1) for each in one._trainable_variables] if one.built else None
+        for name, one in model_optimizers(model).items()
+    }
+
+
+def _build_optimizers(model: Any, trained: dict[str, list[int] | None]) -> None:
+    """Those that were built when the state was saved, so that there is something to restore into."""
+    variables = model.variables
+    for name, one in model_optimizers(model).items():
+        places = trained.get(name)
+        if one.built or places is None:
+            continue
+        if not all(0 <= place < len(variables) for place in places):
+            raise UsageError(
+                f"the model's {name} has no slots yet to restore into, and trains variables that are not the model's",
+                hint=f"build it before fit: model.{name}.build(variables)",
+            )
+        one.build([variables[place] for place in places])
 
 
 def _assign(variables: list[Any], arrays: Sequence[Any]) -> None:

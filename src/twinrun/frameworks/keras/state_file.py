@@ -14,7 +14,7 @@ import numpy as np
 
 from twinrun.errors import UsageError
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 def write_state(file: Path, about: Mapping[str, Any], arrays: list[np.ndarray]) -> None:

@@ -55,6 +55,7 @@ class Observer:
         self.pending = Pending(recorder)
         self.updaters: weakref.WeakKeyDictionary[Any, Updater] = weakref.WeakKeyDictionary()
         self._train_calls = 0  # of a framework's own train function, under way now
+        self._evaluated = False  # something was, since the weights were last looked at before the first step
         # Batches that `fit` and its like have trained on. None: it was never called.
         self.fit_batches: int | None = None
         self._outermost: Call | None = None
@@ -319,7 +320,9 @@ class Observer:
         self.gradients.settle()
         if self.steps.open or self.sessions.steps.open:
             return True
+        self._evaluated = False  # no look for each of many evaluations
         self.steps.about_to_update(())
+        self._evaluated = self.recorder.step == 0
         return False
 
     # Steps asks for these
@@ -330,8 +333,10 @@ class Observer:
         self.replicas.look_for_drift(self.recorder.step)
 
     def _add_created(self) -> None:
-        if self.variables.created or self.tables.created:
-            blocks = self.variables.blocks("init", only_new=True)
+        """A program that evaluates before its first step may load its weights after that."""
+        evaluated, self._evaluated = self._evaluated, False
+        if self.variables.created or self.tables.created or evaluated:
+            blocks = self.variables.blocks("init", only_new=True, moved=evaluated)
             if self.tables.created:
                 blocks += self.tables.blocks("init")
             self._add_all(blocks)

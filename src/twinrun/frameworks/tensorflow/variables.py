@@ -254,18 +254,28 @@ class Variables:
         for one in (*self._seen, *self._unseen):
             one.on_device = one.on_device and one.handle is None
 
-    def blocks(self, phase: str, only_new: bool = False) -> list[Block]:
-        """The variables as they are now. In phase `weights`, states of random streams go under `seed`."""
+    def blocks(self, phase: str, only_new: bool = False, moved: bool = False) -> list[Block]:
+        """The variables as they are now. In phase `weights`, states of random streams go under `seed`. `only_new`: those
+        that were never looked at, and with `moved` those that have another value since."""
         with self._lock:
             self.release_dead()
             self._name()
+            known = self._moved() if moved else []
             admitted = self._admit() if self._unseen else []
             if phase != "final":
                 self.release_kept()
-            groups = grouped(admitted) if only_new else self._look()
+            groups = grouped([*known, *admitted]) if only_new else self._look()
             return [
                 _block("seed" if kind == "seed" else phase, names, members) for kind, names, members in groups
             ]
+
+    def _moved(self) -> list[Tracked]:
+        moved = []
+        for one, digest in zip(self._seen, self._looked_at(self._seen), strict=True):
+            if digest is not None and digest != one.digest:
+                one.digest = digest
+                moved.append(one)
+        return moved
 
     def begin_look(self) -> bool:
         """A step is on its way: what lies on GPUs is digested as soon as they have computed it, while the host goes on.
