@@ -36,11 +36,12 @@ _TWO = "give two saved spreads, or two programs: twinrun spread --compare 'train
     "pin",
     "timeout",
     "show_arguments",
+    "no_progress",
     "quiet",
     steps={"help": "Stop each run after this many steps."},
     pin={"help": "The pin of the first run: --pin=7 starts with seed 7, --pin=device=cpu uses no GPU."},
     timeout={"help": "Give up on a run after this long (90s, 5m)."},
-    quiet={"help": "No progress."},
+    quiet={"help": "Do not show progress."},
 )
 @output_options(("text", "html", "json"))
 @program_arguments
@@ -90,7 +91,7 @@ def _measured(target: Program, given: dict[str, Any], which: str = "") -> Spread
     earlier = saved(given["reuse"]) if given["reuse"] else None
 
     def progress(text: str) -> None:
-        if not given["quiet"]:
+        if not (given["quiet"] or given["no_progress"]):
             say(f"{which}{text}")
 
     return measure(options, earlier, progress, None if given["compare"] else _keeper(given))
