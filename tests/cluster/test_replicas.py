@@ -101,6 +101,21 @@ def test_the_worker_that_drifted_is_in_the_difference(tmp_path: Path) -> None:
     assert first is not None and (first.process, first.worker, first.step) == ("worker 2", 2, 2)
 
 
+def test_a_cluster_that_is_started_anew_at_the_same_addresses_is_another(tmp_path: Path) -> None:
+    """As by a launcher that trains twice, on ports of its own choice, and with other weights."""
+    for number, (place, weight) in enumerate([(0, 1), (1, 1), (1, 5), (0, 5)]):
+        known = End("ended", Facts(replicated=msgspec.structs.replace(TOGETHER, number=place)))
+        member(tmp_path, number, [{"v": weight}, {"v": weight + 1}], known)
+    assert drift_of(tmp_path) is None
+    known = End("ended", Facts(replicated=msgspec.structs.replace(TOGETHER, number=0)))
+    member(tmp_path, 4, [{"v": 7}], known)
+    member(tmp_path, 5, [{"v": 8}], SoFar(msgspec.structs.replace(TOGETHER, number=1)))
+    found = drift_of(tmp_path)
+    assert found is not None and found.endswith(
+        "v of child 6 (worker.py) is not that of child 5 (worker.py) from step 1 on"
+    ), found
+
+
 def test_a_worker_that_was_ended_before_its_first_step_has_nothing_to_compare(tmp_path: Path) -> None:
     member(tmp_path, 0, [{"v": 1, "w": 1}], SoFar(TOGETHER))
     member(tmp_path, 1, [], SoFar(TOGETHER))

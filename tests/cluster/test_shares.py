@@ -120,6 +120,7 @@ def test_sorted_files_are_shared_alike_everywhere(tmp_path: Path) -> None:
         ([[1, 1, 2], [3]], [1, 1, 2, 3], ""),  # the data itself has it twice
         ([[1, 2], [2, 3]], [1, 2, 3, 4], "of 4 elements 1 are read more than once and 1 are never read"),
         ([[1, 2], [7, 8]], [1, 2, 3, 4], ""),  # others: they cannot be told apart by their values
+        ([[1, 2, 1, 2], [3, 4, 3, 4]], [1, 2, 3, 4], ""),  # each its share twice
     ],
 )
 def test_coverage(workers: list[list[int]], whole: list[int], fault: str) -> None:

@@ -4,7 +4,9 @@ at once; test_strategies.py has TensorFlow's."""
 from __future__ import annotations
 
 import errno
+import io
 import json
+import signal
 import socket
 import time
 from pathlib import Path
@@ -20,7 +22,7 @@ from twinrun.launch.family import Comparison
 from twinrun.protocol.child import ChildProcess
 from twinrun.protocol.facts import WorkerEnd
 from twinrun.result import CheckResult
-from twinrun.twin.cluster import Cluster, blamed, reserve
+from twinrun.twin.cluster import Cluster, Log, blamed, reserve
 
 pytestmark = pytest.mark.usefixtures("tinynet")
 
@@ -174,6 +176,13 @@ def test_workers_that_all_wait_are_not_waited_for(tmp_path: Path) -> None:
     nobody_left(str(tmp_path))
 
 
+def test_a_worker_of_which_nothing_was_seen_leaves_it_undecided(tmp_path: Path) -> None:
+    document = workers(tmp_path, "train(3) if me == 0 else None").document
+    assert (document["verdict"], document["reason_kind"]) == ("undecided", "no-step"), document
+    assert document["reason"].startswith("no training step of worker 1 was observed: "), document
+    assert [(child["name"], child["verdict"]) for child in document["children"]] == [("worker 0", "repeats")]
+
+
 def test_workers_that_train_or_print_now_and_then_do_not_stand_still(tmp_path: Path) -> None:
     slowly = """
 import time
@@ -200,6 +209,9 @@ def test_of_two_that_fail_the_one_that_lost_its_peer_is_not_to_blame() -> None:
     assert blamed([(lost, 1), (failed, 1)]) == WorkerEnd(1, 1)
     assert blamed([(lost, 1), (failed, 1), (killed, -9)]) == WorkerEnd(2, -9)
     assert blamed([(lost, 1)]) == WorkerEnd(0, 1)
+    # As TensorFlow does where a collective loses its peer.
+    assert blamed([(lost, -signal.SIGABRT), (killed, -9)]) == WorkerEnd(2, -9)
+    assert blamed([(failed, -signal.SIGABRT), (killed, -9)]) == WorkerEnd(2, -9)
 
 
 def test_who_ends_after_those_that_lost_it_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,3 +324,13 @@ def test_a_reserved_port_is_nobody_elses() -> None:
         assert refused.value.errno == errno.EADDRINUSE
     for one in held:
         one.close()
+
+
+def test_what_a_worker_prints_is_passed_on_as_it_is(tmp_path: Path) -> None:
+    """Also where the terminal, or a pipe under LANG=C, has no such characters."""
+    printed = "naïve\n".encode() + b"\xff\n" + b"last\n"
+    passed_on = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    log = Log(tmp_path / "logs" / "stdout.txt", io.BytesIO(printed), passed_on.buffer, "worker 0")
+    log.thread.join(timeout=10)
+    assert not log.thread.is_alive()
+    assert passed_on.buffer.getvalue() == printed == (tmp_path / "logs" / "stdout.txt").read_bytes()

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,16 +77,31 @@ def _drift_in(twin: Path, facts: Facts) -> Drifted | None:
         for where, worker, own in known
         if own is not None and (drift := own.drift) is not None
     ]
-    clusters: dict[str, list[tuple[ChildProcess, Path, Replicated]]] = {}
-    for about, folder, own in workers:
-        if own is not None and own.cluster and _is_recorded(folder):
-            clusters.setdefault(own.cluster, []).append((about, folder, own))
-    for (first, folder, own), *others in clusters.values():
+    for (first, folder, own), *others in _trained_together(workers):
         for about, theirs, _ in others:
             apart = _first_drift((folder, theirs), own.variables)
             if apart is not None:
                 found.append(Drifted(*apart, _name(first), _name(about), about.worker))
     return min(found, key=lambda each: each.step, default=None)
+
+
+def _trained_together(
+    workers: Iterable[tuple[ChildProcess, Path, Replicated | None]],
+) -> list[list[tuple[ChildProcess, Path, Replicated]]]:
+    """The processes of each cluster. One that is started anew at the same addresses is another: it has the same numbers a
+    second time."""
+    started: Counter[tuple[str, int]] = Counter()
+    clusters: dict[tuple[str, int], list[tuple[ChildProcess, Path, Replicated]]] = {}
+    for about, folder, own in workers:
+        if own is None or not own.cluster:
+            continue
+        earlier = 0
+        if own.number is not None:
+            earlier = started[own.cluster, own.number]
+            started[own.cluster, own.number] += 1
+        if _is_recorded(folder):
+            clusters.setdefault((own.cluster, earlier), []).append((about, folder, own))
+    return list(clusters.values())
 
 
 def _name(about: ChildProcess) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import msgspec
 import psutil
@@ -51,9 +52,10 @@ def reserve(count: int) -> list[socket.socket]:
 
 
 class Log:
-    """What a worker prints on one stream: kept in a file, and passed on line by line."""
+    """What a worker prints on one stream: kept in a file, and passed on line by line, as bytes: their encoding is for the
+    worker to choose."""
 
-    def __init__(self, path: Path, source: IO[bytes], target: Any, name: str) -> None:
+    def __init__(self, path: Path, source: IO[bytes], target: BinaryIO, name: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("wb", buffering=0)
         self._room = _KEPT
@@ -68,7 +70,7 @@ class Log:
             for line in iter(lambda: self._source.readline(_LONGEST), b""):
                 self.lines += 1
                 self._keep(line)
-                self._target.write(line.decode("utf-8", "surrogateescape"))
+                self._target.write(line)
                 self._target.flush()
             if self._last:
                 self._write(b"\n[twinrun: more was printed than this]\n" + b"".join(self._last))
@@ -101,8 +103,8 @@ class Worker:
         assert self.process.stdout is not None and self.process.stderr is not None
         logs = folder / f"worker-{number}"
         self._logs = [
-            Log(logs / OUTPUT, self.process.stdout, sys.stdout, f"worker {number}"),
-            Log(logs / ERRORS, self.process.stderr, sys.stderr, f"worker {number} errors"),
+            Log(logs / OUTPUT, self.process.stdout, sys.stdout.buffer, f"worker {number}"),
+            Log(logs / ERRORS, self.process.stderr, sys.stderr.buffer, f"worker {number} errors"),
         ]
         self._recording = folder / files.FOLDER / str(number + 1)
         self._active = time.monotonic()  # when it last did something
@@ -200,9 +202,12 @@ class Cluster:
 
 
 def blamed(failed: Sequence[tuple[Worker, int]]) -> WorkerEnd:
-    """Of workers that failed at the same moment, with their exit codes. A signal comes from outside; who ends by an error
-    may do so because another was killed, or has failed itself."""
-    worker, code = min(failed, key=lambda each: (each[1] > 0, each[0].lost_peer, each[0].number))
+    """Of workers that failed at the same moment, with their exit codes. A signal comes from outside, unless the worker aborts
+    itself; who does that or ends by an error may do so because another was killed, or has failed itself."""
+    worker, code = min(
+        failed,
+        key=lambda each: (each[1] > 0, each[1] == -signal.SIGABRT, each[0].lost_peer, each[0].number),
+    )
     return WorkerEnd(worker.number, code)
 
 
@@ -264,6 +269,4 @@ def _written(recording: Path) -> int:
 
 if __name__ == "__main__":
     del sys.path[0]  # this folder, which is no place of the program's
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
     sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))
