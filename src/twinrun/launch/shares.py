@@ -127,7 +127,7 @@ def _uneven(twin: Path, facts: Facts) -> Finding | None:
         number for number, end in ends.items() if end.status == "ended" and _trains_with_others(end.facts)
     ]
     failed = facts.worker_end
-    if failed is None or not early:
+    if failed is None or failed.failed or not early:
         return None
     end = ends.get(failed.number)
     waited = _waited(failed, end)

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, TextIO
 
 import msgspec
 import psutil
@@ -52,10 +52,10 @@ def reserve(count: int) -> list[socket.socket]:
 
 
 class Log:
-    """What a worker prints on one stream: kept in a file, and passed on line by line, as bytes: their encoding is for the
-    worker to choose."""
+    """What a worker prints on one stream: kept in a file, and passed on line by line. The target is one that gives the same
+    bytes again for what is not in its encoding (surrogateescape)."""
 
-    def __init__(self, path: Path, source: IO[bytes], target: BinaryIO, name: str) -> None:
+    def __init__(self, path: Path, source: IO[bytes], target: TextIO, name: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("wb", buffering=0)
         self._room = _KEPT
@@ -70,7 +70,7 @@ class Log:
             for line in iter(lambda: self._source.readline(_LONGEST), b""):
                 self.lines += 1
                 self._keep(line)
-                self._target.write(line)
+                self._target.write(line.decode(self._target.encoding, "surrogateescape"))
                 self._target.flush()
             if self._last:
                 self._write(b"\n[twinrun: more was printed than this]\n" + b"".join(self._last))
@@ -103,8 +103,8 @@ class Worker:
         assert self.process.stdout is not None and self.process.stderr is not None
         logs = folder / f"worker-{number}"
         self._logs = [
-            Log(logs / OUTPUT, self.process.stdout, sys.stdout.buffer, f"worker {number}"),
-            Log(logs / ERRORS, self.process.stderr, sys.stderr.buffer, f"worker {number} errors"),
+            Log(logs / OUTPUT, self.process.stdout, sys.stdout, f"worker {number}"),
+            Log(logs / ERRORS, self.process.stderr, sys.stderr, f"worker {number} errors"),
         ]
         self._recording = folder / files.FOLDER / str(number + 1)
         self._active = time.monotonic()  # when it last did something
@@ -132,6 +132,13 @@ class Worker:
         """Whether it failed for want of another."""
         failure = self._reported().get("facts", {}).get("failure")
         return failure is not None and lost_peer(msgspec.convert(failure, Failure))
+
+    @property
+    def failed(self) -> bool:
+        """Whether an exception has ended its program, as far as is known while the process goes on."""
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads((self._recording / files.SO_FAR).read_bytes()).get("failure") is not None
+        return False
 
     def still_for(self, now: float, patience: float) -> float:
         """Seconds for which it has done next to nothing: it has printed nothing, recorded nothing, and waited."""
@@ -167,7 +174,8 @@ class Cluster:
             if None not in codes or self.stopped:
                 return None
             if len(codes) > 1 and (waiting := self._standing_still(codes)) is not None:
-                return WorkerEnd(waiting.number, None, codes.index(0) if 0 in codes else None)
+                ended = codes.index(0) if 0 in codes else None
+                return WorkerEnd(waiting.number, None, ended, waiting.failed)
             time.sleep(_TICK)
 
     def _failed(self) -> list[tuple[Worker, int]]:
@@ -175,15 +183,17 @@ class Cluster:
         return [(worker, code) for worker, code in codes if code]
 
     def _standing_still(self, codes: list[int | None]) -> Worker | None:
-        """One that may wait for ever, for another that has ended or for one that waits too: all that are left do
-        nothing."""
+        """One that may wait for ever, for another that has ended or for one that waits too, or that has failed and does not
+        exit: all that are left do nothing."""
         now = time.monotonic()
         if now - self._looked < self._patience / _LOOKS:
             return None
         self._looked = now
         left = [worker for worker, code in zip(self._workers, codes, strict=True) if code is None]
         still = [worker.still_for(now, self._patience) for worker in left]
-        return left[0] if min(still) > self._patience else None
+        if min(still) <= self._patience:
+            return None
+        return next((worker for worker in left if worker.failed), left[0])
 
     @property
     def stopped(self) -> bool:
@@ -269,4 +279,6 @@ def _written(recording: Path) -> int:
 
 if __name__ == "__main__":
     del sys.path[0]  # this folder, which is no place of the program's
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
     sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))
