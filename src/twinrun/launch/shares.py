@@ -175,11 +175,13 @@ def _shares(twin: Path) -> list[Counter[int]] | str:
 
 
 def _finding(facts: Facts, message: str, how: str, *, confirmed: bool) -> Finding:
-    """The line that shares the data, if there is one: first of all one that does nothing else."""
+    """The line that shares the data, if there is one: first of all one that does nothing else. Where several do, all are shown:
+    data that is shared twice is most often the fault."""
     lines = sorted(
         _sharing(facts.events), key=lambda event: (source(event.source).codes.index(CODE), event.order)
     )
-    notes = [f"note: {event.call} at {event.place}" for event in lines]
+    how_shared = "shared by" if len(lines) > 1 else "note:"
+    notes = [f"{how_shared} {event.call} at {event.place}" for event in lines]
     place = lines[0] if lines else None
     return finding(
         CODE, message, file=relative(place.file) if place else None, line=place.line if place else None,
