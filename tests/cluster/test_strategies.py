@@ -232,6 +232,20 @@ def test_the_line_that_sets_replicas_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_chief_that_replaces_its_weights_after_training(tmp_path: Path) -> None:
+    """As by their mean over the last steps, to save that."""
+    replaces = (
+        "if me == 0:\n    for variable in model.trainable_variables:\n        variable.assign(variable / 2)\n"
+    )
+    path = program(tmp_path, DATA, WORKERS, MODEL, LOOP, "    if number == 3:\n        break\n", replaces)
+    document = check(path, "--workers", "2").document
+    assert document["verdict"] == "repeats", document
+    (found,) = document["findings"]
+    assert (found["code"], found["confirmed"]) == ("TW604", False), found
+    assert found["message"].endswith("of worker 1 is not that of worker 0 after step 3, the last one")
+
+
+@pytest.mark.slow
 def test_the_line_that_sets_replicas_of_one_process_apart(tmp_path: Path) -> None:
     spoil = "if number == 2:\n        strategy.experimental_local_results(bias)[1].assign([0.5])"
     bias = "bias = model.layers[1].bias.value\n"

@@ -51,6 +51,9 @@ class Replicated(msgspec.Struct, frozen=True):
     variables: list[str] = []
     drift: Drift | None = None  # between the replicas of this process
     number: int | None = None  # of this process in the cluster
+    # The last step, where no other and no end of an epoch closed it: what the program did to its weights until it ended is
+    # in them.
+    open_step: int | None = None
 
 
 class Share(msgspec.Struct, frozen=True):
