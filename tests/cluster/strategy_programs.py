@@ -52,6 +52,9 @@ for number, batch in enumerate(strategy.distribute_datasets_from_function(data),
 """
 
 
+EAGER_LOOP = LOOP.replace("@tf.function\n", "")
+
+
 def program(
     folder: Path, *parts: str, keras: str = "keras", rows: int = 32, width: int = 4, name: str = "train.py"
 ) -> Path:

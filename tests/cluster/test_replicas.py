@@ -101,6 +101,36 @@ def test_the_worker_that_drifted_is_in_the_difference(tmp_path: Path) -> None:
     assert first is not None and (first.process, first.worker, first.step) == ("worker 2", 2, 2)
 
 
+def test_a_cluster_that_is_started_anew_at_the_same_addresses_is_another(tmp_path: Path) -> None:
+    """As by a launcher that trains twice, on ports of its own choice, and with other weights."""
+    for number, (place, weight) in enumerate([(0, 1), (1, 1), (1, 5), (0, 5)]):
+        known = End("ended", Facts(replicated=msgspec.structs.replace(TOGETHER, number=place)))
+        member(tmp_path, number, [{"v": weight}, {"v": weight + 1}], known)
+    assert drift_of(tmp_path) is None
+    known = End("ended", Facts(replicated=msgspec.structs.replace(TOGETHER, number=0)))
+    member(tmp_path, 4, [{"v": 7}], known)
+    member(tmp_path, 5, [{"v": 8}], SoFar(msgspec.structs.replace(TOGETHER, number=1)))
+    found = drift_of(tmp_path)
+    assert found is not None and found.endswith(
+        "v of child 6 (worker.py) is not that of child 5 (worker.py) from step 1 on"
+    ), found
+
+
+@pytest.mark.parametrize(("chief", "verdict"), [([1, 2, 9], "repeats"), ([1, 9, 9], "diverges")])
+def test_what_a_chief_does_to_its_weights_after_training_is_no_drift(
+    tmp_path: Path, chief: list[int], verdict: str
+) -> None:
+    """Its last step is open until the program ends. That it was a step is not known to be wrong either."""
+    known = End("ended", Facts(replicated=msgspec.structs.replace(TOGETHER, open_step=3)))
+    member(tmp_path, 0, [{"v": value} for value in chief], known)
+    member(tmp_path, 1, [{"v": 1}, {"v": 2}, {"v": 3}], known)
+    result = judge_replicas(CheckResult("", "repeats"), [(tmp_path, Facts())])
+    assert result.verdict == verdict
+    (found,) = result.findings
+    assert (found.code, found.confirmed) == ("TW604", verdict == "diverges")
+    assert ("after step 3, the last one" in found.message) is (verdict == "repeats")
+
+
 def test_a_worker_that_was_ended_before_its_first_step_has_nothing_to_compare(tmp_path: Path) -> None:
     member(tmp_path, 0, [{"v": 1, "w": 1}], SoFar(TOGETHER))
     member(tmp_path, 1, [], SoFar(TOGETHER))

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from support import PLAIN, check, twinrun, write
-from twinrun.launch.shares import Coverage
+from twinrun.launch.shares import Coverage, _finding
+from twinrun.protocol import Event, Facts
 from twinrun.protocol.facts import Share
+from twinrun.render.said_once import evidence_beside
 from twinrun.twin.share import ShareLog
 
 pytestmark = pytest.mark.usefixtures("tinynet")
@@ -120,10 +122,31 @@ def test_sorted_files_are_shared_alike_everywhere(tmp_path: Path) -> None:
         ([[1, 1, 2], [3]], [1, 1, 2, 3], ""),  # the data itself has it twice
         ([[1, 2], [2, 3]], [1, 2, 3, 4], "of 4 elements 1 are read more than once and 1 are never read"),
         ([[1, 2], [7, 8]], [1, 2, 3, 4], ""),  # others: they cannot be told apart by their values
+        ([[1, 2, 1, 2], [3, 4, 3, 4]], [1, 2, 3, 4], ""),  # each its share twice
     ],
 )
 def test_coverage(workers: list[list[int]], whole: list[int], fault: str) -> None:
     assert Coverage.of([Counter(share) for share in workers], Counter(whole)).fault == fault
+
+
+def test_every_line_that_shares_the_data_is_shown() -> None:
+    """A pipeline that shards, and that a strategy shards once more."""
+    calls = {3: "shard", 9: "auto_shard_policy AUTO, which is FILE here"}
+    events = [
+        Event(source="shards", action="shard", file="train.py", line=line, function="data", call=call)
+        for line, call in calls.items()
+    ]
+    both, one = (
+        _finding(Facts(events=known), "not shared", "these read 64, 64", confirmed=True)
+        for known in (events, events[:1])
+    )
+    assert (both.line, one.line) == (3, 3)
+    *shown, _ = evidence_beside(both, (), verbose=False)
+    assert shown == [
+        "shared by shard at train.py:3",
+        "shared by auto_shard_policy AUTO, which is FILE here at train.py:9",
+    ]
+    assert evidence_beside(one, (), verbose=False) == ("confirmed by: these read 64, 64",)
 
 
 def test_elements_are_known_by_their_rows_whatever_the_batches() -> None:

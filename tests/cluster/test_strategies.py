@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
-from strategy_programs import DATA, FIT, LOOP, MODEL, WORKERS, line_of, program
+from strategy_programs import DATA, EAGER_LOOP, FIT, LOOP, MODEL, WORKERS, line_of, program
 
 from support import FIRST, Answer, check, environment, nobody_left, outputs, start, twinrun, write
 from twinrun.recording.folder import open_recording
@@ -97,6 +97,16 @@ def test_replicas_of_one_process(tmp_path: Path, count: int, ops: str) -> None:
     every_replica_is_seen(Path(document["recordings"][0]), count)
 
 
+def test_gradients_that_two_reductions_sum_in_other_orders(tmp_path: Path) -> None:
+    ops = FIRST + (
+        "ops = tf.distribute.ReductionToOneDevice() if first() else tf.distribute.HierarchicalCopyAllReduce()\n"
+        "strategy = tf.distribute.MirroredStrategy(cross_device_ops=ops)\n"
+    )
+    path = program(tmp_path, DATA, ops, MODEL, FIT, rows=16, width=40)
+    first = check(path, "--replicas", "4", arguments=[tmp_path / "marker"]).document["first_difference"]
+    assert (first["step"], first["phase"], first["tensor"].split("/")[0]) == (1, "gradient", "reduced"), first
+
+
 def test_a_custom_loop_of_two_workers_repeats(tmp_path: Path) -> None:
     # With a number of steps there is no round with one worker.
     path = program(tmp_path, DATA, WORKERS, MODEL, LOOP)
@@ -129,7 +139,7 @@ def test_gradients_that_the_program_sums_itself_are_seen(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keras", ["keras", "tf_keras"])
-@pytest.mark.parametrize("train", [FIT, LOOP], ids=["fit", "loop"])
+@pytest.mark.parametrize("train", [FIT, LOOP, EAGER_LOOP], ids=["fit", "loop", "eager loop"])
 @pytest.mark.parametrize("ops", ["ReductionToOneDevice", "HierarchicalCopyAllReduce"])
 def test_mirrored_replicas_repeat(tmp_path: Path, keras: str, train: str, ops: str) -> None:
     for count in (2, 4):
@@ -219,6 +229,20 @@ def test_the_line_that_sets_replicas_apart(tmp_path: Path) -> None:
     path = program(tmp_path, DATA, WORKERS, MODEL, LOOP.replace("def after(number):\n    pass\n", spoil))
     (found,) = diagnosed(path, "--workers", "2")["findings"]
     assert (found["code"], found["confirmed"], found["line"]) == ("TW604", True, line_of(path, ".assign("))
+
+
+@pytest.mark.slow
+def test_a_chief_that_replaces_its_weights_after_training(tmp_path: Path) -> None:
+    """As by their mean over the last steps, to save that."""
+    replaces = (
+        "if me == 0:\n    for variable in model.trainable_variables:\n        variable.assign(variable / 2)\n"
+    )
+    path = program(tmp_path, DATA, WORKERS, MODEL, LOOP, "    if number == 3:\n        break\n", replaces)
+    document = check(path, "--workers", "2").document
+    assert document["verdict"] == "repeats", document
+    (found,) = document["findings"]
+    assert (found["code"], found["confirmed"]) == ("TW604", False), found
+    assert found["message"].endswith("of worker 1 is not that of worker 0 after step 3, the last one")
 
 
 @pytest.mark.slow
@@ -408,23 +432,25 @@ y = np.concatenate([np.load(f"data/{name}")["y"] for name in files])
 
 
 @pytest.mark.slow
-def test_a_killed_worker(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_killed_worker(tmp_path: Path, number: int) -> None:
     slow = LOOP.replace(
         "def after(number):\n    pass\n", "import time\ndef after(number):\n    time.sleep(0.5)\n"
     )
     path = program(tmp_path, DATA, WORKERS, MODEL, slow, rows=3200)
     command = start("check", "--no-diagnose", "--workers", "2", "--dir", str(tmp_path / "kept"), path)
-    log = tmp_path / "kept" / "A" / "worker-1" / "stdout.txt"
+    log = tmp_path / "kept" / "A" / f"worker-{number}" / "stdout.txt"
     deadline = time.monotonic() + 120
     while not log.exists() or len(log.read_text().splitlines()) < 3:
         assert time.monotonic() < deadline and command.poll() is None
         time.sleep(0.2)
-    victim = _worker(path, 1, tmp_path / "kept" / "A")
+    victim = _worker(path, number, tmp_path / "kept" / "A")
     addresses = json.loads(victim.environ()["TF_CONFIG"])["cluster"]["worker"]
     os.kill(victim.pid, signal.SIGKILL)
     out, err = command.communicate(timeout=90)
     assert command.returncode == 2, out + err
-    assert re.search(r"worker 1 was ended by signal 9 \(SIGKILL\) after step \d+, in twin A alone", out), out
+    killed = rf"worker {number} was ended by signal 9 \(SIGKILL\) after step \d+, in twin A alone"
+    assert re.search(killed, out), out
     nobody_left(str(path))
     for address in addresses:  # its port is free again
         with socket.create_server(("", int(address.rpartition(":")[2]))):

@@ -4,23 +4,29 @@ at once; test_strategies.py has TensorFlow's."""
 from __future__ import annotations
 
 import errno
+import io
 import json
+import signal
 import socket
 import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from support import PLAIN, Answer, belonging_to, check, interrupt, nobody_left, outputs, start, twinrun, write
 from twinrun.comparison.frames import Difference
-from twinrun.launch.children import Child, Content
+from twinrun.launch.children import Child, Content, with_children
 from twinrun.launch.family import Comparison
+from twinrun.protocol import Facts
+from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
-from twinrun.protocol.facts import WorkerEnd
+from twinrun.protocol.facts import Failure, WorkerEnd
+from twinrun.protocol.messages import End
 from twinrun.result import CheckResult
-from twinrun.twin.cluster import Cluster, blamed, reserve
+from twinrun.twin.cluster import Cluster, Log, blamed, reserve
 
 pytestmark = pytest.mark.usefixtures("tinynet")
 
@@ -103,7 +109,8 @@ def test_what_makes_a_worker_differ_is_found(tmp_path: Path) -> None:
     )
     document = twinrun("check", "--workers", "2", "--output-format", "json", program).document
     (found,) = document["findings"]
-    assert (found["confirmed"], found["line"]) == (True, line_of(program, "os.getpid()")), document
+    expected = ("TW108", True, line_of(program, "os.getpid()"))
+    assert (found["code"], found["confirmed"], found["line"]) == expected, document
     assert "--workers 2" in document["experiments"][0]["command"]
 
 
@@ -162,6 +169,26 @@ def test_a_worker_that_waits_for_one_that_has_ended_is_not_waited_for(tmp_path: 
     assert found["message"] == "worker 1 ended, and worker 0 had more to train: their shares may be uneven"
 
 
+def test_a_worker_that_fails_and_does_not_exit_is_named(tmp_path: Path) -> None:
+    """Python waits for its threads, and the others for it."""
+    fails = """
+import threading, time
+def waits():
+    threading.Thread(target=time.sleep, args=[3600]).start()
+    raise SystemError("no space left")
+train(2, each=lambda step: waits() if (me, step) == (1, 2) else None)
+time.sleep(3600)
+"""
+    answer = workers(tmp_path, fails, "--worker-timeout", "3s")
+    document = answer.document
+    assert (answer.code, document["reason_kind"], document["findings"]) == (2, "crashed", []), document
+    assert document["reason"] == (  # the step under way is not known to be over
+        "worker 1 failed after step 1 and did not exit, and no worker did anything for 3 s"
+    )
+    assert document["output_tail"].endswith("SystemError: no space left")
+    nobody_left(str(tmp_path))
+
+
 def test_workers_that_all_wait_are_not_waited_for(tmp_path: Path) -> None:
     waits = "train(3 - me)\nif me: os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(3600)"
     answer = workers(tmp_path, "import signal, time\n" + waits, "--worker-timeout", "3s")
@@ -172,6 +199,13 @@ def test_workers_that_all_wait_are_not_waited_for(tmp_path: Path) -> None:
         "(--worker-timeout)"
     )
     nobody_left(str(tmp_path))
+
+
+def test_a_worker_of_which_nothing_was_seen_leaves_it_undecided(tmp_path: Path) -> None:
+    document = workers(tmp_path, "train(3) if me == 0 else None").document
+    assert (document["verdict"], document["reason_kind"]) == ("undecided", "no-step"), document
+    assert document["reason"].startswith("no training step of worker 1 was observed: "), document
+    assert [(child["name"], child["verdict"]) for child in document["children"]] == [("worker 0", "repeats")]
 
 
 def test_workers_that_train_or_print_now_and_then_do_not_stand_still(tmp_path: Path) -> None:
@@ -200,6 +234,9 @@ def test_of_two_that_fail_the_one_that_lost_its_peer_is_not_to_blame() -> None:
     assert blamed([(lost, 1), (failed, 1)]) == WorkerEnd(1, 1)
     assert blamed([(lost, 1), (failed, 1), (killed, -9)]) == WorkerEnd(2, -9)
     assert blamed([(lost, 1)]) == WorkerEnd(0, 1)
+    # As TensorFlow does where a collective loses its peer.
+    assert blamed([(lost, -signal.SIGABRT), (killed, -9)]) == WorkerEnd(2, -9)
+    assert blamed([(failed, -signal.SIGABRT), (killed, -9)]) == WorkerEnd(2, -9)
 
 
 def test_who_ends_after_those_that_lost_it_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +253,18 @@ def test_who_ends_after_those_that_lost_it_is_to_blame(monkeypatch: pytest.Monke
     # Who is ended because another has failed is not to blame, however it ends.
     assert Cluster([worker(0, 1), worker(1, None, None, None, -6)], 1.0).wait() == WorkerEnd(0, 1)
     assert Cluster([worker(0, 1, lost_peer=True), worker(1, None)], 1.0).wait() == WorkerEnd(0, 1)
+
+
+def test_what_ended_a_cluster_is_the_failure_of_the_worker_to_blame(tmp_path: Path) -> None:
+    """That another could not reach it any more is no resource that the other twin may hold."""
+    failure = Failure(["UnavailableError"], "Connection refused")
+    for number in range(2):
+        folder = tmp_path / files.FOLDER / str(number + 1)
+        folder.mkdir(parents=True)
+        ChildProcess(str(number + 1), f"worker {number}", 1, worker=number).write(folder)
+    (folder / files.END).write_bytes(msgspec.json.encode(End("failed", Facts(failure=failure))))
+    known = [with_children(Facts(worker_end=end), tmp_path) for end in (WorkerEnd(0, -9), WorkerEnd(1, 1))]
+    assert [facts.failure for facts in known] == [None, failure]
 
 
 OWN = """
@@ -312,3 +361,13 @@ def test_a_reserved_port_is_nobody_elses() -> None:
         assert refused.value.errno == errno.EADDRINUSE
     for one in held:
         one.close()
+
+
+def test_what_a_worker_prints_is_passed_on_as_it_is(tmp_path: Path) -> None:
+    """Also where the terminal, or a pipe under LANG=C, has no such characters."""
+    printed = "naïve\n".encode() + b"\xff\n" + b"last\n"
+    passed_on = io.TextIOWrapper(written := io.BytesIO(), encoding="ascii", errors="surrogateescape")
+    log = Log(tmp_path / "logs" / "stdout.txt", io.BytesIO(printed), passed_on, "worker 0")
+    log.thread.join(timeout=10)
+    assert not log.thread.is_alive()
+    assert written.getvalue() == printed == (tmp_path / "logs" / "stdout.txt").read_bytes()

@@ -45,11 +45,12 @@ VARIES = st.sampled_from([Vary(name) for name in variations()])
     contract=st.sampled_from(["bitwise", "ulp=4", "rtol=1e-06,atol=1e-08"]),
     steps=st.none() | st.integers(1, 50),
     sequential=st.booleans(),
+    cluster=st.just((0, 60.0)) | st.tuples(st.integers(1, 3), st.sampled_from([0.5, 60.0, 300.0, 1e5])),
     tracing=st.sampled_from(["", "step", "pipeline"]),
 )
 def test_the_printed_command_asks_for_the_very_same_check(
     freezes: list[Freeze], pin: Pin | None, varies: list[Vary], stress: bool, contract: str,
-    steps: int | None, sequential: bool, tracing: str,
+    steps: int | None, sequential: bool, cluster: tuple[int, float], tracing: str,
 ) -> None:  # fmt: skip
     interventions: list[Intervention] = [*freezes, *([pin] if pin else []), *varies]
     if stress:
@@ -57,6 +58,7 @@ def test_the_printed_command_asks_for_the_very_same_check(
     options = CheckOptions(
         Program("train.py", ("--epochs", "2")), steps=steps, contract=parse_contract(contract),
         interventions=tuple(interventions), sequential=sequential, tracing=tracing,  # type: ignore[arg-type]
+        workers=cluster[0], worker_timeout=cluster[1],
     )  # fmt: skip
     words = shlex.split(command(options))
     assert words[:2] == ["twinrun", "check"]

@@ -13,7 +13,7 @@ from nodes import gathered, made
 from support import PLAIN, write
 from twinrun.engines.check import _Runs
 from twinrun.engines.gathered import NodeRun, judge_runs
-from twinrun.engines.node import MadeRun
+from twinrun.engines.node import MadeRun, Order
 from twinrun.engines.ray_cluster import Done
 from twinrun.errors import ClusterError
 from twinrun.launch.check import check_folder
@@ -28,7 +28,7 @@ PROGRAM = Program("train.py", ("1",))
 
 @pytest.fixture(scope="module")
 def recorded(tinynet: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, MadeRun]:
-    """By the number that the program trains with; and one that fails."""
+    """By the number that the program trains with; one that fails; and one of another environment."""
     work, tmp = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("tmp")
     write(
         work, PLAIN + "number = int(sys.argv[1])\ntrain(3, batch=lambda step, x: x * number)\n" + "1 / number"
@@ -37,7 +37,9 @@ def recorded(tinynet: None, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(tmp))
         patch.chdir(work)
-        return {number: made(Program("train.py", (number,))) for number in ("1", "2", "0")}
+        found = {number: made(Program("train.py", (number,))) for number in ("1", "2", "0")}
+        patch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=false")  # part of the environment key
+        return {**found, "1 elsewhere": made(Program("train.py", ("1",)))}
 
 
 class Cluster:
@@ -47,6 +49,7 @@ class Cluster:
 
     def __init__(self, *runs: MadeRun) -> None:
         self._runs = runs
+        self.given_up: dict[int, str] = {}
 
     def send(self, parcel: bytes) -> None: ...
 
@@ -78,6 +81,51 @@ def test_a_node_that_cannot_make_a_run_leaves_what_others_made(
         assert result.reason == (
             "a node of the cluster has no Twinrun (pip install it there); 2 of 4 runs had ended"
         )
+
+
+class Nodes(Cluster):
+    """Every run is made at once, by the node that must make it or one of its own; those from `lost` on are lost."""
+
+    unfinished = 0
+
+    def __init__(self, *runs: MadeRun, lost: int) -> None:
+        super().__init__(*runs)
+        self._lost = lost
+        self._new: list[tuple[int, str | None]] = []
+        self.submitted: list[tuple[int, str | None]] = []
+
+    def submit(self, number: int, order: Order, node_id: str | None = None) -> None:
+        self._new.append((number, node_id))
+        self.submitted.append((number, node_id))
+
+    def done(self, *_: object) -> Iterator[Done]:
+        while self._new:
+            number, node_id = self._new.pop(0)
+            if number < self._lost:
+                yield Done(number, node_id or f"node {number}", self._runs[number])
+            else:
+                self.given_up[number] = "its node was lost"
+
+
+@pytest.mark.parametrize(
+    ("lost", "note"),
+    [
+        (4, "run D was added on "),
+        (3, "run D, added where one was alone in its environment, was lost (its node was lost)"),
+    ],
+)
+def test_one_more_run_is_made_where_one_is_alone_in_its_environment(
+    recorded: dict[str, MadeRun], tmp_path: Path, lost: int, note: str
+) -> None:
+    made_runs = [recorded[each] for each in ("1", "1", "1 elsewhere", "1 elsewhere")]
+    cluster: Any = Nodes(*made_runs, lost=lost)
+    options = CheckOptions(Program(str(write(tmp_path, ""))), runs=3, folder=str(tmp_path / "kept"))
+    with check_folder(options) as place:
+        result = _Runs(options, place, cluster, Screen()).check()
+    assert cluster.submitted == [(0, None), (1, None), (2, None), (3, "node 2")]
+    assert result.verdict == ("repeats" if lost == 4 else "undecided")
+    (found,) = (each for each in result.notes if "run D" in each)
+    assert found.startswith(note), found
 
 
 def judge(*runs: NodeRun, unfinished: Reason | None = None) -> CheckResult:
@@ -158,6 +206,19 @@ def test_a_run_that_failed_leaves_it_undecided(recorded: dict[str, MadeRun], tmp
     assert (result.verdict, result.reason_kind) == ("undecided", "crashed")
     assert result.reason == "run B on node-B: the program ended with exit code 1"
     assert "ZeroDivisionError" in str(result.output_tail)
+
+
+def test_a_run_that_failed_beside_others_that_differ_is_in_a_note(
+    recorded: dict[str, MadeRun], tmp_path: Path
+) -> None:
+    runs = [
+        gathered(tmp_path, name, recorded[number], f"node-{name}")
+        for name, number in zip("ABC", "102", strict=True)
+    ]
+    result = judge(*runs, unfinished=Reason("timeout", "not all runs ended within 5 s"))
+    assert result.verdict == "diverges"
+    assert "run B on node-B: the program ended with exit code 1" in result.notes
+    assert "not all runs ended within 5 s" in result.notes
 
 
 def test_runs_that_are_missing_leave_it_undecided_unless_others_differ(

@@ -12,9 +12,10 @@ import tensorflow as tf
 from tensorflow.python.distribute import input_ops
 from tensorflow.python.lib.io import _pywrap_file_io
 
+from twinrun.frameworks.keras.patches import _fit
 from twinrun.frameworks.tensorflow.replicas import _place
 from twinrun.frameworks.tensorflow.sources.shards import Shards
-from twinrun.frameworks.tensorflow.sources.strategies import _reduction
+from twinrun.frameworks.tensorflow.sources.strategies import Strategies, _reduction
 from twinrun.frameworks.tensorflow.sources.tf_listings import TfListings
 
 Recorded = list[tuple[Any, ...]]
@@ -83,6 +84,27 @@ def test_the_policy_by_which_a_strategy_shares_is_recorded(
     ((source, action, who, named),) = session.recorded
     assert (source, action, named) == ("shards", "auto-shard", call)
     assert who is not None and Path(who.file) == Path(__file__)
+
+
+@pytest.mark.parametrize("version", ["V1", "V2"])
+def test_parameter_servers_leave_no_run_to_repeat(session: SimpleNamespace, version: str) -> None:
+    session.recorder = SimpleNamespace(unrepeatable=None)
+    made = []
+    place = f":ParameterServerStrategy{version}.__init__"
+    init = wrapped(Strategies(), place, session, lambda *given: made.append(given))
+    init("strategy", "resolver")
+    assert made == [("strategy", "resolver")]
+    assert session.recorder.unrepeatable.startswith(f"ParameterServerStrategy ({__file__}:")
+
+
+@pytest.mark.parametrize(("workers", "noted"), [(2, True), (1, False), (None, False)])
+def test_fit_of_keras_3_with_several_workers_has_a_note(workers: int | None, noted: bool) -> None:
+    notes: list[str] = []
+    observer: Any = SimpleNamespace(recorder=SimpleNamespace(note=notes.append))
+    extended = SimpleNamespace() if workers is None else SimpleNamespace(_num_workers=workers)
+    model = SimpleNamespace(distribute_strategy=SimpleNamespace(extended=extended))
+    assert _fit(observer)(lambda _, x, epochs: (x, epochs), model, "data", epochs=3) == ("data", 3)
+    assert [("tf_keras" in note, "strategy.run" in note) for note in notes] == [(True, True)] * noted
 
 
 @pytest.fixture

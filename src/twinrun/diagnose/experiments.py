@@ -273,6 +273,8 @@ def command(options: CheckOptions, *, diagnose: bool = False) -> str:
         words += ["--runs", str(options.runs)]
     if options.workers:
         words += ["--workers", str(options.workers)]
+        if options.worker_timeout != CheckOptions.worker_timeout:
+            words += ["--worker-timeout", f"{str(options.worker_timeout).removesuffix('.0')}s"]
     if options.replicas:
         words += ["--replicas", str(options.replicas)]
     if options.sequential:

@@ -100,6 +100,9 @@ class _Runs:
             for number, node_id in self._single():
                 self.cluster.submit(number, order, node_id)
             self._take(deadline)
+            for number, why in self.cluster.given_up.items():
+                what = f"run {letter(number)}, added where one was alone in its environment,"
+                self.notes.append(f"{what} was lost ({why}), and no other node could make it")
         except ClusterError as problem:
             if not self.runs and not isinstance(problem, Lost):  # as the first run, so all
                 raise

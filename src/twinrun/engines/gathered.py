@@ -74,7 +74,7 @@ def judge_runs(
     if result.verdict != DIVERGES and failed is not None:
         result = result.replace(
             verdict=UNDECIDED,
-            reason=f"run {failed.name} on {failed.node}: {failed.result.reason}",
+            reason=_failure(failed),
             reason_kind=failed.result.reason_kind,
             output_tail=failed.result.output_tail,
         )
@@ -84,7 +84,9 @@ def judge_runs(
     result = judge_replicas(result, [(run.recording, run.result.facts) for run in runs if run.whole])
     result = agree_by_luck(result, facts)
     if result.verdict == DIVERGES:
-        result = result.replace(findings=(*result.findings, *noticed(facts)))
+        missing = [_failure(run) for run in runs if not run.whole]
+        missing += [unfinished.message] if unfinished is not None else []
+        result = result.replace(findings=(*result.findings, *noticed(facts)), notes=(*result.notes, *missing))
     elif failed is not None:
         result = result.replace(findings=failed.result.findings)
     known = next((each for each in facts if each.environment), None)
@@ -102,6 +104,10 @@ def judge_runs(
         recordings=tuple(str(run.recording) for run in runs),
         notes=tuple(dict.fromkeys([*result.notes, *notes, *([_NOT_COMPARED] if groups else [])])),
     )  # fmt: skip
+
+
+def _failure(run: NodeRun) -> str:
+    return f"run {run.name} on {run.node}: {run.result.reason}"
 
 
 def _rank(result: CheckResult) -> int:

@@ -129,6 +129,7 @@ class RayCluster:
         self._request = request
         self._tasks: dict[Any, _Task] = {}  # by the reference to the answer
         self._parcel: Any = None
+        self.given_up: dict[int, str] = {}  # why runs were lost that no other node may make
 
     # what there is
 
@@ -210,6 +211,7 @@ class RayCluster:
     def _make_again(self, task: _Task, problem: Exception) -> None:
         task.lost.append(_why_lost(problem))
         if task.node_id is not None:  # no other node will do
+            self.given_up[task.number] = task.lost[-1]
             return
         if len(task.lost) >= ATTEMPTS:
             raise Lost(
@@ -265,10 +267,12 @@ def _as_error(cause: BaseException) -> ClusterError:
 
 def _why_lost(problem: Exception) -> str:
     names = {
+        "NodeDiedError": "its node was lost",
         "OutOfMemoryError": "its node had no memory left",
         "WorkerCrashedError": "its node, or the process on it, was lost",
     }
-    return names.get(type(problem).__name__, "its node was lost")
+    name = type(problem).__name__
+    return names.get(name, f"Ray reported {name}")
 
 
 def _resources(cpus: int, gpus: int) -> str:

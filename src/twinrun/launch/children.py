@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -18,7 +18,7 @@ from twinrun.errors import BadRecording
 from twinrun.protocol import Event, Facts
 from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
-from twinrun.protocol.facts import Failure, Inputs
+from twinrun.protocol.facts import Failure, Inputs, WorkerEnd
 from twinrun.protocol.messages import End, SoFar, Trouble
 from twinrun.protocol.registry import lost_peer
 from twinrun.recording.folder import open_recording
@@ -172,11 +172,12 @@ def with_children(facts: Facts, twin: Path) -> Facts:
     facts = replace(facts, unrepeatable=unrepeatable(facts.unrepeatable, twin))
     if not ended:
         return facts
-    workers = [end for about, _, end in ends if end is not None and about.worker is not None]
+    workers = {about.worker: end for about, _, end in ends if end is not None and about.worker is not None}
     if workers:
+        first = next(iter(workers.values()))
         facts = replace(
-            workers[0].facts, process=facts.process, parent=facts.parent, worker_end=facts.worker_end,
-            notes=facts.notes, events=[], failure=_failure(workers), unrepeatable=facts.unrepeatable,
+            first.facts, process=facts.process, parent=facts.parent, worker_end=facts.worker_end,
+            notes=facts.notes, events=[], failure=_failure(workers, facts.worker_end), unrepeatable=facts.unrepeatable,
         )  # fmt: skip
     everyone = [facts, *ended]
     inputs = Inputs(
@@ -190,10 +191,13 @@ def with_children(facts: Facts, twin: Path) -> Facts:
     )  # fmt: skip
 
 
-def _failure(workers: list[End]) -> Failure | None:
-    """What ended a cluster. A worker that misses one which has come to its end failed on nothing else."""
-    one_ended = any(end.status == "ended" for end in workers)
-    failures = (end.facts.failure for end in workers)
+def _failure(workers: Mapping[int, End], blamed: WorkerEnd | None) -> Failure | None:
+    """What ended a cluster: others fail because the worker to blame has. One that misses a worker which has come to its end
+    failed on nothing else."""
+    one_ended = any(end.status == "ended" for end in workers.values())
+    failures = (
+        end.facts.failure for number, end in workers.items() if blamed is None or number == blamed.number
+    )
     return next((each for each in failures if each and not (one_ended and lost_peer(each))), None)
 
 

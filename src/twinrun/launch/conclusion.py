@@ -13,7 +13,7 @@ from twinrun.comparison.judge import Judge
 from twinrun.launch.children import note_survivors
 from twinrun.launch.family import Family
 from twinrun.launch.lockstep import Look, Outcome, advance
-from twinrun.launch.no_step import no_step
+from twinrun.launch.no_step import no_step, no_step_of
 from twinrun.launch.offline import compare_children
 from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.workers import worker_failure
@@ -89,7 +89,12 @@ class Conclusion:
             known = f"equal up to step {self.judge.steps}, what came after is not known"
             return self._result(UNDECIDED, Reason("abrupt-exit", f"{NO_END}: {known}"))
         verdict, reason = self.judge.bands() if self.judge.observed else (REPEATS, None)
-        return family.judge(self._result(verdict, reason))
+        result = family.judge(self._result(verdict, reason))
+        unseen = family.unseen(self.options.workers)
+        if result.verdict != REPEATS or not unseen or self.options.experiment:
+            return result
+        reason = no_step_of(unseen)
+        return result.replace(verdict=UNDECIDED, reason=reason.message, reason_kind=reason.kind)
 
     def _children(self) -> Family:
         """Compare the children of each twin with those of the first, up to the first that differ."""

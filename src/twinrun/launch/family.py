@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.launch.children import Child, Recording
 from twinrun.launch.twin_process import not_instrumented
+from twinrun.protocol.child import worker_name
 from twinrun.recording.frame import PHASES
 from twinrun.result import DIVERGES, REPEATS, UNDECIDED, CheckResult, ChildResult, Reason
 
@@ -27,6 +28,11 @@ class Family:
     @property
     def observed(self) -> bool:
         return bool(self.results)
+
+    def unseen(self, workers: int) -> list[str]:
+        """Those of so many workers of which nothing is known in either run."""
+        known = {child.name for child in self.results if child.worker}
+        return [name for name in map(worker_name, range(workers)) if name not in known]
 
     def judge(self, result: CheckResult) -> CheckResult:
         """The result of the programs themselves, with that of their children."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,16 +27,20 @@ Digest = tuple[str, bytes]  # with its kind
 
 @dataclass(frozen=True)
 class Drifted:
-    """`one` and `other` are replicas, in words; `worker` is the number of the process that the other is in, if it has one."""
+    """`one` and `other` are replicas, in words; `worker` is the number of the process that the other is in, if it has one.
+    `at_end`: it is not known whether a step made them differ, or what one process did to its weights after training, such
+    as a chief that replaces them by their mean."""
 
     step: int
     variable: str
     one: str
     other: str
     worker: int | None = None
+    at_end: bool = False
 
     def __str__(self) -> str:
-        return f"{self.variable} of {self.other} is not that of {self.one} from step {self.step} on"
+        when = f"after step {self.step}, the last one" if self.at_end else f"from step {self.step} on"
+        return f"{self.variable} of {self.other} is not that of {self.one} {when}"
 
 
 def judge_replicas(result: CheckResult, twins: Sequence[tuple[Path, Facts]]) -> CheckResult:
@@ -48,7 +53,7 @@ def judge_replicas(result: CheckResult, twins: Sequence[tuple[Path, Facts]]) -> 
     drifted = _finding(found)
     if drifted not in result.findings:  # a comparison of the same recordings may have found it
         result = result.replace(findings=(*result.findings, drifted))
-    if result.verdict == DIVERGES:
+    if result.verdict == DIVERGES or found.at_end:
         return result
     return result.replace(
         verdict=DIVERGES,
@@ -62,7 +67,11 @@ def judge_replicas(result: CheckResult, twins: Sequence[tuple[Path, Facts]]) -> 
 
 def _finding(drift: Drifted) -> Finding:
     how = "the copies of every trainable variable that the strategy mirrors are compared after each step"
-    return finding("TW604", str(drift), confirmed=True, evidence=[how])
+    if drift.at_end:
+        how = (
+            "the program may have changed its weights after training, in one process alone: no step followed"
+        )
+    return finding("TW604", str(drift), confirmed=not drift.at_end, evidence=[how])
 
 
 def _drift_in(twin: Path, facts: Facts) -> Drifted | None:
@@ -76,16 +85,33 @@ def _drift_in(twin: Path, facts: Facts) -> Drifted | None:
         for where, worker, own in known
         if own is not None and (drift := own.drift) is not None
     ]
-    clusters: dict[str, list[tuple[ChildProcess, Path, Replicated]]] = {}
-    for about, folder, own in workers:
-        if own is not None and own.cluster and _is_recorded(folder):
-            clusters.setdefault(own.cluster, []).append((about, folder, own))
-    for (first, folder, own), *others in clusters.values():
-        for about, theirs, _ in others:
+    for (first, folder, own), *others in _trained_together(workers):
+        for about, theirs, their in others:
             apart = _first_drift((folder, theirs), own.variables)
             if apart is not None:
-                found.append(Drifted(*apart, _name(first), _name(about), about.worker))
-    return min(found, key=lambda each: each.step, default=None)
+                (ours, step), name = apart
+                at_end = ours == own.open_step or step == their.open_step
+                found.append(Drifted(step, name, _name(first), _name(about), about.worker, at_end))
+    return min(found, key=lambda each: (each.at_end, each.step), default=None)
+
+
+def _trained_together(
+    workers: Iterable[tuple[ChildProcess, Path, Replicated | None]],
+) -> list[list[tuple[ChildProcess, Path, Replicated]]]:
+    """The processes of each cluster. One that is started anew at the same addresses is another: it has the same numbers a
+    second time."""
+    started: Counter[tuple[str, int]] = Counter()
+    clusters: dict[tuple[str, int], list[tuple[ChildProcess, Path, Replicated]]] = {}
+    for about, folder, own in workers:
+        if own is None or not own.cluster:
+            continue
+        earlier = 0
+        if own.number is not None:
+            earlier = started[own.cluster, own.number]
+            started[own.cluster, own.number] += 1
+        if _is_recorded(folder):
+            clusters.setdefault((own.cluster, earlier), []).append((about, folder, own))
+    return list(clusters.values())
 
 
 def _name(about: ChildProcess) -> str:
@@ -101,8 +127,8 @@ def _is_recorded(folder: Path) -> bool:
     return True
 
 
-def _first_drift(folders: tuple[Path, Path], variables: Sequence[str]) -> tuple[int, str] | None:
-    """The first step of the second process after which its weights are not those of the first, and the first of these
+def _first_drift(folders: tuple[Path, Path], variables: Sequence[str]) -> tuple[tuple[int, int], str] | None:
+    """The first steps of the two processes after which the weights of one are not those of the other, and the first of these
     variables that is not.
 
     The steps of two processes have no common numbers: one of them may train something of its own in between, as a chief
@@ -118,7 +144,7 @@ def _first_drift(folders: tuple[Path, Path], variables: Sequence[str]) -> tuple[
             again = _next_together(one, other, apart)
             name = _differing(*apart, variables)
             if again is None and name is not None:
-                return apart[1].step, name
+                return (apart[0].step, apart[1].step), name
             together = again or apart
     return None
 

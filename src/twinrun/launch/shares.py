@@ -32,6 +32,7 @@ class Coverage:
     missing: int
     repeated: int
     foreign: int
+    again: bool  # a worker alone reads an element more often than is in the data, as with repeat()
 
     @staticmethod
     def of(workers: Sequence[Counter[int]], whole: Counter[int]) -> Coverage:
@@ -42,13 +43,15 @@ class Coverage:
             missing=(whole - seen).total(),
             repeated=sum(max(0, seen[one] - whole[one]) for one in whole),
             foreign=sum(count for one, count in seen.items() if one not in whole),
+            again=any(share[one] > count for share in workers for one, count in whole.items()),
         )
 
     @property
     def fault(self) -> str:
         """What is wrong with it, in words. Nothing where the elements are not the same ones, as with data that is drawn
-        anew in each run, or with one worker that does not read all of them."""
-        if self.foreign:
+        anew in each run, or with one worker that does not read all of them; nor where a worker goes through its share more
+        than once, however well they are shared."""
+        if self.foreign or self.again:
             return ""
         parts = [f"{self.repeated} are read more than once"] if self.repeated else []
         parts += [f"{self.missing} are never read"] if self.missing else []
@@ -95,6 +98,8 @@ def _not_covered(last: Round, twin: Path) -> Finding | str | None:
     coverage = Coverage.of(workers, whole[0])
     if coverage.foreign:
         return "one worker alone reads other elements"
+    if coverage.again:
+        return "a worker reads elements again within a pass"
     if not coverage.fault:
         return None
     sizes = ", ".join(map(str, coverage.workers))
@@ -122,7 +127,7 @@ def _uneven(twin: Path, facts: Facts) -> Finding | None:
         number for number, end in ends.items() if end.status == "ended" and _trains_with_others(end.facts)
     ]
     failed = facts.worker_end
-    if failed is None or not early:
+    if failed is None or failed.failed or not early:
         return None
     end = ends.get(failed.number)
     waited = _waited(failed, end)
@@ -170,11 +175,13 @@ def _shares(twin: Path) -> list[Counter[int]] | str:
 
 
 def _finding(facts: Facts, message: str, how: str, *, confirmed: bool) -> Finding:
-    """The line that shares the data, if there is one: first of all one that does nothing else."""
+    """The line that shares the data, if there is one: first of all one that does nothing else. Where several do, all are shown:
+    data that is shared twice is most often the fault."""
     lines = sorted(
         _sharing(facts.events), key=lambda event: (source(event.source).codes.index(CODE), event.order)
     )
-    notes = [f"note: {event.call} at {event.place}" for event in lines]
+    how_shared = "shared by" if len(lines) > 1 else "note:"
+    notes = [f"{how_shared} {event.call} at {event.place}" for event in lines]
     place = lines[0] if lines else None
     return finding(
         CODE, message, file=relative(place.file) if place else None, line=place.line if place else None,

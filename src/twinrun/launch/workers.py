@@ -15,6 +15,9 @@ def worker_failure(end: WorkerEnd, twin: Path, where: str, patience: float) -> R
     at = f" after step {step}" if (step := _steps(twin, end.number)) else ""
     if end.code is not None:
         return Reason("crashed", f"worker {end.number} {ending(end.code)}{at}{where}")
+    if end.failed:
+        still = f"no worker did anything for {patience:g} s"
+        return Reason("crashed", f"worker {end.number} failed{at} and did not exit, and {still}{where}")
     if end.waited_for is None:
         places = ", ".join(f"worker {number} after step {step}" for number, step in _all_steps(twin))
         still = f"no worker did anything for {patience:g} s{where}" + (f" ({places})" if places else "")

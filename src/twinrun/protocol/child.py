@@ -15,6 +15,10 @@ TROUBLE = "trouble.json"
 SIGNALLED = "signalled.txt"  # the processes that the program itself sent a signal to
 
 
+def worker_name(number: int) -> str:
+    return f"worker {number}"
+
+
 class ChildProcess(msgspec.Struct, frozen=True):
     """`identity` is its place in the family, the same in every run: `2.1` is the first child of the second child."""
 

@@ -28,11 +28,12 @@ class Failure(msgspec.Struct, frozen=True):
 
 class WorkerEnd(msgspec.Struct, frozen=True):
     """A worker that did not end well: by its exit code, or, without one, because it stood still after another had
-    ended, or with all others."""
+    ended, or after it had failed, or with all others."""
 
     number: int
     code: int | None
     waited_for: int | None = None  # the number of the worker that had ended
+    failed: bool = False  # without an exit code: an exception ended its program, and the process goes on
 
 
 class Drift(msgspec.Struct, frozen=True):
@@ -50,6 +51,9 @@ class Replicated(msgspec.Struct, frozen=True):
     variables: list[str] = []
     drift: Drift | None = None  # between the replicas of this process
     number: int | None = None  # of this process in the cluster
+    # The last step, where no other and no end of an epoch closed it: what the program did to its weights until it ended is
+    # in them.
+    open_step: int | None = None
 
 
 class Share(msgspec.Struct, frozen=True):

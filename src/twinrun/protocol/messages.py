@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from twinrun.protocol.evidence import Trace
-from twinrun.protocol.facts import DatasetsAudit, Facts, Replicated
+from twinrun.protocol.facts import DatasetsAudit, Facts, Failure, Replicated
 from twinrun.recording.outline import Key, Outline, Part
 
 
@@ -43,10 +43,11 @@ class End(msgspec.Struct, frozen=True):
 
 
 class SoFar(msgspec.Struct, frozen=True):
-    """What a child knows of its strategy while it trains; see Facts."""
+    """What a child knows of its strategy while it trains, and of its failure before it has ended; see Facts."""
 
     replicated: Replicated | None = None
     unrepeatable: str | None = None
+    failure: Failure | None = None
 
 
 # Questions to a twin that is held, and their answers.

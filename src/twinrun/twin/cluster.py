@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import msgspec
 import psutil
@@ -51,9 +52,10 @@ def reserve(count: int) -> list[socket.socket]:
 
 
 class Log:
-    """What a worker prints on one stream: kept in a file, and passed on line by line."""
+    """What a worker prints on one stream: kept in a file, and passed on line by line. The target is one that gives the same
+    bytes again for what is not in its encoding (surrogateescape)."""
 
-    def __init__(self, path: Path, source: IO[bytes], target: Any, name: str) -> None:
+    def __init__(self, path: Path, source: IO[bytes], target: TextIO, name: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("wb", buffering=0)
         self._room = _KEPT
@@ -68,7 +70,7 @@ class Log:
             for line in iter(lambda: self._source.readline(_LONGEST), b""):
                 self.lines += 1
                 self._keep(line)
-                self._target.write(line.decode("utf-8", "surrogateescape"))
+                self._target.write(line.decode(self._target.encoding, "surrogateescape"))
                 self._target.flush()
             if self._last:
                 self._write(b"\n[twinrun: more was printed than this]\n" + b"".join(self._last))
@@ -131,6 +133,13 @@ class Worker:
         failure = self._reported().get("facts", {}).get("failure")
         return failure is not None and lost_peer(msgspec.convert(failure, Failure))
 
+    @property
+    def failed(self) -> bool:
+        """Whether an exception has ended its program, as far as is known while the process goes on."""
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads((self._recording / files.SO_FAR).read_bytes()).get("failure") is not None
+        return False
+
     def still_for(self, now: float, patience: float) -> float:
         """Seconds for which it has done next to nothing: it has printed nothing, recorded nothing, and waited."""
         used, waiting = _work(self.process.pid)
@@ -165,7 +174,8 @@ class Cluster:
             if None not in codes or self.stopped:
                 return None
             if len(codes) > 1 and (waiting := self._standing_still(codes)) is not None:
-                return WorkerEnd(waiting.number, None, codes.index(0) if 0 in codes else None)
+                ended = codes.index(0) if 0 in codes else None
+                return WorkerEnd(waiting.number, None, ended, waiting.failed)
             time.sleep(_TICK)
 
     def _failed(self) -> list[tuple[Worker, int]]:
@@ -173,15 +183,17 @@ class Cluster:
         return [(worker, code) for worker, code in codes if code]
 
     def _standing_still(self, codes: list[int | None]) -> Worker | None:
-        """One that may wait for ever, for another that has ended or for one that waits too: all that are left do
-        nothing."""
+        """One that may wait for ever, for another that has ended or for one that waits too, or that has failed and does not
+        exit: all that are left do nothing."""
         now = time.monotonic()
         if now - self._looked < self._patience / _LOOKS:
             return None
         self._looked = now
         left = [worker for worker, code in zip(self._workers, codes, strict=True) if code is None]
         still = [worker.still_for(now, self._patience) for worker in left]
-        return left[0] if min(still) > self._patience else None
+        if min(still) <= self._patience:
+            return None
+        return next((worker for worker in left if worker.failed), left[0])
 
     @property
     def stopped(self) -> bool:
@@ -200,9 +212,12 @@ class Cluster:
 
 
 def blamed(failed: Sequence[tuple[Worker, int]]) -> WorkerEnd:
-    """Of workers that failed at the same moment, with their exit codes. A signal comes from outside; who ends by an error
-    may do so because another was killed, or has failed itself."""
-    worker, code = min(failed, key=lambda each: (each[1] > 0, each[0].lost_peer, each[0].number))
+    """Of workers that failed at the same moment, with their exit codes. A signal comes from outside, unless the worker aborts
+    itself; who does that or ends by an error may do so because another was killed, or has failed itself."""
+    worker, code = min(
+        failed,
+        key=lambda each: (each[1] > 0, each[1] == -signal.SIGABRT, each[0].lost_peer, each[0].number),
+    )
     return WorkerEnd(worker.number, code)
 
 

@@ -173,7 +173,7 @@ class Mailbox:
 def _label(family: Family) -> tuple[str, bool]:
     """What to call this process, and whether it is a worker of a pool."""
     if family.worker is not None:
-        return f"worker {family.worker}", False
+        return files.worker_name(family.worker), False
     multiprocessing = sys.modules.get("multiprocessing.process")
     process: Any = multiprocessing.current_process() if multiprocessing is not None else None
     if process is not None and getattr(process, "_parent_pid", None) is not None:

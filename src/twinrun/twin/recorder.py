@@ -138,7 +138,7 @@ class Recorder:
             self._clock = now
             try:
                 if isinstance(self._channel, Mailbox):
-                    self._channel.keep(SoFar(self.replicated(), self.unrepeatable))
+                    self._keep_so_far(self._channel)
                 (self._writer or self._open()).write(frame)
                 self._last, self._held = blocks, None
                 if self.spec.keep_values:
@@ -299,9 +299,15 @@ class Recorder:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> Any:
             self.status = "failed"
             self.failure = Failure([one.__name__ for one in kind.__mro__], str(error)[:2000])
+            if self.family.worker is not None and isinstance(self._channel, Mailbox):
+                with contextlib.suppress(OSError):  # a thread may keep this process from ending
+                    self._keep_so_far(self._channel)
             return original(kind, error, trace)
 
         return hook
+
+    def _keep_so_far(self, mailbox: Mailbox) -> None:
+        mailbox.keep(SoFar(self.replicated(), self.unrepeatable, self.failure))
 
     def go_on_as_child(self) -> None:
         """In a forked child: the recording and the channel belong to the process that it was forked from, and so does

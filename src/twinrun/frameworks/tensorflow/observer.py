@@ -357,7 +357,9 @@ class Observer:
 
     def _finish(self) -> None:
         self.gradients.settle()
-        self.steps.close()
+        if self.steps.open:
+            self.steps.close()
+            self.replicas.open_step = self.recorder.step
         if self.recorder.step == 0:
             self._add_all(self.pending.blocks)
         else:

@@ -30,6 +30,7 @@ class Replicas:
         self._nameless = itertools.count()  # reductions of the program's own
         self._place: tuple[str, int | None] | None = None  # in a cluster
         self.drift: Drift | None = None
+        self.open_step: int | None = None
         observer.recorder.replicated = self.report
 
     # what the points report
@@ -147,7 +148,9 @@ class Replicas:
         if self._place is None:
             return None
         cluster, number = self._place
-        return Replicated(cluster, [copies[0].name for copies in self._copies], self.drift, number)
+        return Replicated(
+            cluster, [copies[0].name for copies in self._copies], self.drift, number, self.open_step
+        )
 
 
 def is_first_here() -> bool:
