@@ -236,17 +236,20 @@ def test_a_file_that_is_written_once_does_not_make_a_log_of_what_is_saved_at_eve
     assert (found["verdict"], found["checkpoints"][-3:]) == ("repeats", [9, 10, 11]), found
 
 
-@pytest.mark.parametrize("arrays", [True, False])
-def test_a_checkpoint_of_every_step_beside_a_log_of_some(tmp_path: Path, arrays: bool) -> None:
+@pytest.mark.parametrize("saved_as", ["npz", "pickle", "json"])
+def test_a_checkpoint_of_every_step_beside_a_log_of_some(tmp_path: Path, saved_as: str) -> None:
     """The program never loads it. Whether a text that is written at every step is a checkpoint, nothing shows."""
     text = PROGRAM.replace("if file.exists()", "if False").replace("        save(step + 1)", LOG)
-    text += (
-        '    np.savez("state.npz", weight=model.weight, step=step)\n' if arrays else "    save(step + 1)\n"
-    )
+    saves = {
+        "npz": 'np.savez("state.npz", weight=model.weight, step=step)',
+        "pickle": 'pathlib.Path("state.pkl").write_bytes(pickle.dumps([model.weight, step]))',
+        "json": "save(step + 1)",
+    }
+    text = f"import pickle{text}    {saves[saved_as]}\n"
     answer = resume(tmp_path, text, "--at", "2")
     found = answer.document
     [stop] = found["stops"]
-    if arrays:
+    if saved_as != "json":
         assert (answer.code, found["checkpoints"][-10:], parts(found)) == (1, [*range(2, 12)], ["start"])
     else:
         assert (answer.code, found["reason_kind"]) == (2, "no-checkpoint"), found

@@ -21,7 +21,10 @@ from twinrun.recording.reader import Reader
 from twinrun.resume.left_files import LeftFiles
 from twinrun.resume.stopping import stand
 
-_ARRAYS = ("*.npy", "*.npz", "*.h5", "*.hdf5", "*.keras")
+_ARRAYS = (
+    "*.npy", "*.npz", "*.h5", "*.hdf5", "*.keras", "*.pkl", "*.pickle", "*.joblib", "*.pt", "*.pth", "*.ckpt", "*.msgpack",
+    "*.safetensors",
+)  # fmt: skip
 Written = dict[str, tuple[int, int]]  # file: when it was last written, and its size
 
 

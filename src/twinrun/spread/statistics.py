@@ -207,7 +207,7 @@ def compare(a: Sequence[float], b: Sequence[float], tests: int = 1, *, paired: b
     seen = _of_pairs(a, b) if paired else _beyond(difference) if effect is None else effect
     more = _more(seen, min(one.runs, other.runs), tests, paired=paired)
     interval = _pairs_interval(a, b, difference) if paired else _gap_interval(a, b, difference)
-    p = _permuted(a, b, paired=paired)
+    p = _permuted(a, b, tests, paired=paired)
     return Comparison(one, other, difference, interval, p, effect, more, paired)
 
 
@@ -252,14 +252,16 @@ def _gap_interval(a: Sequence[float], b: Sequence[float], difference: float) -> 
     return float(found.low), float(found.high)
 
 
-def _permuted(a: Sequence[float], b: Sequence[float], *, paired: bool = False) -> float:
-    """Every way to deal the runs to the variants (of pairs: those of each seed) where there are few, else so many at random."""
+def _permuted(a: Sequence[float], b: Sequence[float], tests: int = 1, *, paired: bool = False) -> float:
+    """Every way to deal the runs to the variants (of pairs: those of each seed) where there are few, else so many at random:
+    with fewer, not even the smallest p could be called a difference among so many tests."""
+    resamples = max(_RESAMPLES, math.ceil(4 * tests / LEVEL))
 
     def gap(x: np.ndarray, y: np.ndarray, axis: int = -1) -> Any:
         return np.mean(y, axis=axis) - np.mean(x, axis=axis)
 
     found = stats.permutation_test(
-        (np.asarray(a, np.float64), np.asarray(b, np.float64)), gap, n_resamples=_RESAMPLES, vectorized=True,
+        (np.asarray(a, np.float64), np.asarray(b, np.float64)), gap, n_resamples=resamples, vectorized=True,
         permutation_type="samples" if paired else "independent", rng=np.random.default_rng(_SEED),
     )  # fmt: skip
     return min(1.0, float(found.pvalue))
