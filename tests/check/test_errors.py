@@ -129,6 +129,12 @@ def test_a_program_that_ends_with_another_exit_code(tmp_path: Path) -> None:
     )
 
 
+def test_a_program_that_ends_before_its_first_step(tmp_path: Path) -> None:
+    """What reads its weights then may import nothing that starts threads."""
+    program = write(tmp_path, "import tinynet\nraise SystemExit(3)")
+    assert undecided(check(program)) == "the program ended with exit code 3"
+
+
 def test_a_program_that_is_killed(tmp_path: Path) -> None:
     program = write(tmp_path, PROBE + "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
     assert undecided(check(program)) == "the program was ended by signal 9 (SIGKILL)"

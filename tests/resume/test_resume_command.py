@@ -164,6 +164,25 @@ def test_a_checkpoint_that_the_kill_damaged(tmp_path: Path) -> None:
     assert found["findings"][0]["message"] == FAILS
 
 
+def test_a_checkpoint_that_the_kill_damaged_and_the_program_passes_over(tmp_path: Path) -> None:
+    """It had a whole one, writes over it, and starts over where it cannot read it."""
+    text = PROGRAM.replace("if file.exists():\n", "try:\n")
+    text = text.replace('saved["step"]\n', 'saved["step"]\nexcept (OSError, ValueError):\n    pass\n')
+    slow = """def save(step):
+    with file.open("w") as half:
+        half.write("{")
+        half.flush()
+        time.sleep(0.5)
+"""
+    answer = resume(tmp_path, text.replace("def save(step):\n", slow), "--at", "save")
+    found = answer.document
+    assert (answer.code, found["checkpoints"], parts(found)) == (1, [4, 8], ["saving"]), found
+    assert [stop["outcome"] for stop in found["stops"]] == ["equal", "started-over"]
+    [finding] = found["findings"]
+    assert "killed while it saved" in finding["message"] and "os.replace" in finding["fix"]
+    assert "killed when it had begun to write saved.json" in finding["evidence"][0]
+
+
 def test_a_program_that_cannot_be_started_twice(tmp_path: Path) -> None:
     """No checkpoint is damaged, and the answer does not say so."""
     text = PROGRAM.replace("model =", 'os.mkdir("out")\nmodel =')

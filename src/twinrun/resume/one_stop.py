@@ -210,7 +210,8 @@ class OneStop:
         detail = "its first steps are those of the uninterrupted run's start"
         if self._on_signal:
             detail += f"; after {self.options.signal.name} it had written {_few(self._on_signal)}"
-        hole = Hole("start", detail)
+        in_save = found.during_save and saved
+        hole = Hole("saving", f"{found.notes[0]}; {detail}") if in_save else Hole("start", detail)
         return replace(
             found, outcome="started-over", first_difference=answer.first, holes=(hole, *answer.holes)
         )

@@ -14,6 +14,7 @@ SCHEMA: Final = "twinrun/resume/1"
 
 Part = Literal[
     "start",  # it did not resume at all
+    "saving",  # nor did it after a kill in the middle of a save
     "loading",  # what the stopped run left keeps it from starting
     "training",  # or from training to its end
     "weights",

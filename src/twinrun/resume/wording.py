@@ -22,6 +22,13 @@ _WORDS: dict[Part, _Words] = {
         "look for the newest checkpoint before training and load it: tf.train.latest_checkpoint(folder), or\n"
         "keras.callbacks.BackupAndRestore(folder)",
     ),
+    "saving": _Words(
+        "TW701",
+        "killed while it saved, the program started over from step 1 instead of resuming from a checkpoint before",
+        "write a checkpoint to another name, rename it when it is whole (os.replace), and keep the one before;\n"
+        "twinrun.ResumeState does so. Where the program starts over after any stop (--at checkpoints shows it), look for the\n"
+        "newest checkpoint before training and load it",
+    ),
     "loading": _Words(
         "TW701",
         "started again on what the stopped run left, the program fails before its first step, which it does not when it\n"
