@@ -50,7 +50,9 @@ class Losses(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         drawn = (random.random(), np.random.random(), float(tf.random.uniform([])))
-        self.seen.append((*sorted(logs.items()), *drawn))
+        numpys = getattr(self.model, "numpys", None)
+        own = () if numpys is None else (numpys.random(),)
+        self.seen.append((*sorted(logs.items()), *own, *drawn))
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         self.seen.append(sorted(logs.items()))
@@ -256,7 +258,7 @@ assert at_every_save(endless, 1, 1, steps_per_epoch=3) == [1, 2, 3, 4, 5, 6, 7, 
 assert at_every_save(lambda: ds, 2, 3) == [4, 6, 10, 12, 16]
 
 
-# Optimizers that Keras knows nothing of, in a model that is made anew.
+# Optimizers and generators that Keras knows nothing of, in a model that is made anew.
 class Two(keras.Model):
     def __init__(self) -> None:
         super().__init__()
@@ -265,9 +267,11 @@ class Two(keras.Model):
             for _ in range(2)
         )
         self.one_optimizer, self.others = keras.optimizers.Adam(0.1), {"adam": keras.optimizers.Adam(0.2)}
+        self.noise, self.numpys = tf.random.Generator.from_seed(1), np.random.default_rng(1)
 
     def train_step(self, data: Any) -> dict[str, Any]:
         x, y = data
+        x += self.noise.normal(tf.shape(x))
         losses = {}
         for name, part, optimizer in (
             ("one", self.one, self.one_optimizer),
@@ -281,12 +285,12 @@ class Two(keras.Model):
 
 
 def two(after: int) -> list[Any]:
-    """The losses of each step, ended after so many of them."""
+    """The losses of each step and what NumPy's generator gave, ended after so many of them."""
     made, losses, ours = Two(), Losses(), state()
     made.compile()
     callbacks = [losses, Ends(after), ours]
     made.fit(ours.data, epochs=2, verbose=0, callbacks=callbacks)
-    return [step[:2] for step in losses.seen if len(step) > 2]
+    return [step[:3] for step in losses.seen if len(step) > 2]
 
 
 FILE.unlink(missing_ok=True)

@@ -3,6 +3,7 @@ docs/how-to/add-a-framework.md. What TensorFlow and Keras leave out is in test_c
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from pathlib import Path
@@ -318,6 +319,19 @@ np.save("made-up.npy", np.frombuffer(os.urandom(8), "u1"))
     }
     assert "best.json, best.npy" in found["reason"]
     assert "not compared, as they differ from run to run: made-up.npy" in found["notes"]
+
+
+@pytest.mark.parametrize(
+    ("done", "code", "says"), [(4, 0, "written over: saved.json"), (12, 2, "move it away")]
+)
+def test_what_an_earlier_run_left_is_noted(tmp_path: Path, done: int, code: int, says: str) -> None:
+    """The program goes on from it, also where it is left alone. After the last step there is nothing left to stop."""
+    (tmp_path / "work").mkdir()
+    write(tmp_path / "work", json.dumps({"weight": [0.5, 0.25, 0.125], "step": done}), "saved.json")
+    answer = resume(tmp_path, PROGRAM)
+    found = answer.document
+    assert (answer.code, found["steps"]) == (code, 12 - done), found
+    assert says in found["notes"][0]
 
 
 def test_a_checkpoint_outside_of_the_folder_is_named_and_nothing_is_called_resumed(tmp_path: Path) -> None:

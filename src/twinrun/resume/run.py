@@ -84,6 +84,11 @@ class Search:
         if whole.verdict != REPEATS:
             self.steps = whole.steps_compared
             return self._without_reference(whole, alone)
+        if there := alone.written_over:
+            self._notes.append(
+                f"there before, and written over: {', '.join(there)}; if the program goes on from what an earlier run left, only "
+                "the rest of its training is judged: move that away to have all of it judged"
+            )
         self.steps, self._checkpoints = alone.steps, alone.checkpoints
         self._children = len(children_of(alone.recording("A")))
         if self.steps < 2:
@@ -165,6 +170,11 @@ class Search:
                     f"what the program saves outside of {_listed(alone)} is shared by all runs"
                 )
             kind, message = whole.reason_kind or "no-step", whole.reason or "it could not be judged"
+            if kind == "no-step":
+                self._notes.append(
+                    "if an earlier run left the checkpoint of a finished training, the program finds it and has nothing left "
+                    "to train: move it away"
+                )
             return self.result(UNDECIDED, Reason(kind, message), tail)
         first = whole.first_difference
         at = f" (step {first.step}, {first.phase}: {first.tensor})" if first is not None else ""

@@ -100,6 +100,12 @@ class Uninterrupted(Round):
         found = {file: [step for step in steps if step < self.steps] for file, steps in self._written.items()}
         return {file: steps for file, steps in found.items() if steps}
 
+    @property
+    def written_over(self) -> list[str]:
+        """Files that were there before the program was started, logs left out."""
+        files = {str(self.views.roots[0] / path) for path in self.views.changes(self.names[0])} - self.logs
+        return sorted(relative(file) for file in files if Path(file).is_file())
+
     def saved(self, name: str) -> Written:
         """When each file was written that a run of this name may have changed, logs left out."""
         return {file: when for file, when in self.views.written(name).items() if file not in self.logs}

@@ -46,7 +46,7 @@ _WORDS: dict[Part, _Words] = {
         "TW701",
         "the weights were not restored",
         "load them before training, into the variables that are trained: model.load_weights(file), or\n"
-        "checkpoint.restore(path).assert_consumed()",
+        "checkpoint.restore(path).assert_consumed(); and save them as they are, neither rounded nor in another precision",
     ),
     "optimizer": _Words(
         "TW701",

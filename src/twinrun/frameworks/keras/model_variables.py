@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import keras
+import numpy as np
+import tensorflow as tf
 
 
 def model_variables(model: Any) -> list[Any]:
@@ -20,11 +22,22 @@ def model_variables(model: Any) -> list[Any]:
 def model_optimizers(model: Any) -> dict[str, Any]:
     """Every optimizer that the model or a layer of it has as an attribute, by its name there. Keras itself knows only the one
     of `compile`: a GAN's `d_optimizer` is none of its variables."""
+    return _attributes(model, keras.optimizers.Optimizer)
+
+
+def model_generators(model: Any) -> dict[str, Any]:
+    """Every generator of TensorFlow's or NumPy's that the model or a layer of it has as an attribute, by its name there. A layer's
+    own seed generator is none: its state is a variable."""
+    return _attributes(model, (tf.random.Generator, np.random.Generator))
+
+
+def _attributes(model: Any, kind: type | tuple[type, ...]) -> dict[str, Any]:
+    """What is of this kind among the attributes of a model and its layers."""
     found: dict[int, tuple[str, Any]] = {}
     for number, layer in enumerate(model._flatten_layers()):
         for name, value in sorted(vars(layer).items()):
             for part, one in _parts(value):
-                if isinstance(one, keras.optimizers.Optimizer):
+                if isinstance(one, kind):
                     where = f"{layer.name}.{name}" if number else name
                     found.setdefault(id(one), (where if part is None else f"{where}[{part!r}]", one))
     return dict(found.values())

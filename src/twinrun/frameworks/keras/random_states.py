@@ -1,14 +1,17 @@
 """The random states of a process that no checkpoint of Keras or TensorFlow holds, as plain values: Python's, NumPy's, what
-TensorFlow derives the seeds of eager ops from, its global generator, and Keras' global seed generator."""
+TensorFlow derives the seeds of eager ops from, its global generator, Keras' global seed generator, and generators that a model has."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from tensorflow.python.eager import context
 from tensorflow.python.ops import stateful_random_ops
+
+from twinrun.frameworks.keras.model_variables import model_generators
 
 _KERAS = "global_seed_generator"
 
@@ -48,6 +51,32 @@ def restore_random_states(states: dict[str, Any]) -> None:
     name, keys, *rest = states["numpy"]
     np.random.set_state((name, np.array(keys, np.uint32), *rest))
     random.setstate(_tuples(states["python"]))
+
+
+def generator_states(model: Any) -> dict[str, Any]:
+    """The states of the generators that a model and its layers have as attributes, by name, in values that JSON can hold."""
+    return {name: _plain(_state_of(one)) for name, one in model_generators(model).items()}
+
+
+def restore_generators(model: Any, states: Mapping[str, Any]) -> None:
+    generators = model_generators(model)
+    for name in generators.keys() & states.keys():
+        one = generators[name]
+        if isinstance(one, np.random.Generator):
+            one.bit_generator.state = states[name]
+        else:
+            one.state.assign(states[name])
+
+
+def _state_of(generator: Any) -> Any:
+    is_numpys = isinstance(generator, np.random.Generator)
+    return generator.bit_generator.state if is_numpys else generator.state.numpy()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _keras_generator() -> Any:

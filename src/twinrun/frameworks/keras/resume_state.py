@@ -15,7 +15,12 @@ import tensorflow as tf
 
 from twinrun.errors import UsageError
 from twinrun.frameworks.keras.model_variables import metric_variables, model_optimizers, model_variables
-from twinrun.frameworks.keras.random_states import random_states, restore_random_states
+from twinrun.frameworks.keras.random_states import (
+    generator_states,
+    random_states,
+    restore_generators,
+    restore_random_states,
+)
 from twinrun.frameworks.keras.state_file import read_state, write_state
 
 # In place of True, which others set to end training.
@@ -89,13 +94,16 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
     def serialize(self) -> bytes:
         """For tf.train.Checkpoint."""
         seeds = [np.asarray(state).tolist() for state in _seed_states(self._seeded)]
-        return json.dumps({**self._counted(), "seeds": seeds}).encode()
+        generators = generator_states(self._seeded) if self._seeded is not None else {}
+        return json.dumps({**self._counted(), "seeds": seeds, "generators": generators}).encode()
 
     def deserialize(self, string_value: bytes) -> None:
         """For tf.train.Checkpoint."""
         known = json.loads(string_value)
         _assign(_seed_states(self._seeded), known["seeds"])
         self._set(known)
+        if self._seeded is not None:
+            restore_generators(self._seeded, known.get("generators", {}))
 
     def _counted(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "position": self.position, "step": self.step, "random": random_states()}
@@ -190,7 +198,12 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
         assert self.file is not None
         variables, metrics = model_variables(self.model), metric_variables(self.model)
         arrays = [np.asarray(variable) for variable in (*variables, *metrics)]
-        about = {"variables": len(variables), "optimizers": _trained(self.model), **self._counted()}
+        about = {
+            "variables": len(variables),
+            "optimizers": _trained(self.model),
+            "generators": generator_states(self.model),
+            **self._counted(),
+        }
         write_state(self.file, about, arrays)
 
     def _load(self, file: Path) -> None:
@@ -214,6 +227,7 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
         _assign(variables, arrays[:count])
         self._metrics = arrays[count:]
         self._set(about)
+        restore_generators(self.model, about.get("generators", {}))
 
     def _build_metrics(self) -> None:
         """Metrics make their variables when they see the first batch, which is too late to restore them."""
