@@ -265,19 +265,28 @@ def test_slots_that_the_first_step_makes_anew(tmp_path: Path) -> None:
     assert found.holes[0].detail == "adam/kernel_momentum: made anew"
 
 
+def _measured(frames: list[Frame], *digests: int) -> list[Frame]:
+    """With variables of metrics, which are recorded in the end."""
+    *steps, end = frames
+    names = ("metric/total", "metric/total[2]")[: len(digests)]
+    layout = Layout((*end.layout.phases, *("final",) * len(digests)), (*end.layout.names, *names))
+    return [*steps, Frame(end.step, 0, layout, end.digests + pack(list(digests)))]
+
+
 @pytest.mark.parametrize(("metrics", "equal"), [((7,), True), ((0, 7), True), ((0, 8), False)])
 def test_metrics_of_a_model_that_loading_replaced_do_not_count(
     tmp_path: Path, metrics: tuple[int, ...], equal: bool
 ) -> None:
-    def measured(frames: list[Frame], *digests: int) -> list[Frame]:
-        *steps, end = frames
-        names = ("metric/total", "metric/total[2]")[: len(digests)]
-        layout = Layout((*end.layout.phases, *("final",) * len(digests)), (*end.layout.names, *names))
-        return [*steps, Frame(end.step, 0, layout, end.digests + pack(list(digests)))]
-
-    again = measured(Training(**_after(6)).frames(STEPS - 6), *metrics)
-    found = _compared(tmp_path, measured(Training().frames(STEPS), 7), again, 6)
+    again = _measured(Training(**_after(6)).frames(STEPS - 6), *metrics)
+    found = _compared(tmp_path, _measured(Training().frames(STEPS), 7), again, 6)
     assert (found.first is None) == equal
+
+
+def test_an_average_of_the_whole_run_that_began_anew_is_a_metric(tmp_path: Path) -> None:
+    again = _measured(Training(**_after(6)).frames(STEPS - 6), 8)
+    found = _compared(tmp_path, _measured(Training().frames(STEPS), 7), again, 6)
+    assert [hole.part for hole in found.holes] == ["metrics"]
+    assert found.first is not None and (found.first.step, found.first.tensor) == (STEPS, "metric/total")
 
 
 def _counting(frames: list[Frame], number: Callable[[int], int] = lambda step: step) -> list[Frame]:

@@ -70,7 +70,7 @@ def compare(whole: Reader, restarted: Reader, stopped_at: int, roles: Roles) -> 
     elif _before_optimizer(first, holes, whole, joined, roles):
         what = f"{first.tensor} of step {first.step} differs, in which the optimizer has had no part yet"
         holes.append(Hole("unseen", what, (first.tensor,)))
-    if first.phase in _REPORTED and (training is None or first.step < training.step):
+    if _is_reported(first.phase, first.tensor) and (training is None or first.step < training.step):
         what = f"{first.tensor} of step {first.step} is not that of the uninterrupted run"
         holes.append(Hole("metrics", what, (first.tensor,)))
     return Compared(joined, steps, first, tuple(holes))
@@ -157,10 +157,16 @@ def _first_differences(
             if key in wanted.kinds and key in found.kinds and wanted.kinds[key] != found.kinds[key]:
                 raise _Unlike(Difference(wanted.number, *key))
         first = first or _blamed(differing, wanted.number)
-        training = _blamed([key for key in differing if key[0] not in _REPORTED], wanted.number)
+        training = _blamed([key for key in differing if not _is_reported(*key)], wanted.number)
         if training is not None:
             return first, training
     return first, None
+
+
+def _is_reported(phase: str, name: str) -> bool:
+    """Whether nothing is trained on it: what a step reports, and in the end the variables of metrics, which may be averages of
+    the whole run."""
+    return phase in _REPORTED or name.startswith(OF_METRIC)
 
 
 def _differing(wanted: Step, found: Step, joined: Joined, base: dict[str, bytes]) -> list[Key]:

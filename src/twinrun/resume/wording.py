@@ -93,8 +93,9 @@ _WORDS: dict[Part, _Words] = {
     ),
     "metrics": _Words(
         "TW701",
-        "the metrics of the epoch were not restored: their averages cover the steps after the restart alone",
-        "save at the end of an epoch only, or the metrics' variables too, as twinrun.ResumeState does",
+        "the metrics were not restored: their averages cover the steps after the restart alone",
+        "save at the end of an epoch only, or the metrics' variables too: tf.train.Checkpoint(…, metric=metric); in fit,\n"
+        "twinrun.ResumeState does so",
     ),
     "unseen": _Words(
         "TW701",

@@ -122,6 +122,14 @@ class ResumeState(keras.callbacks.Callback, tf.train.experimental.PythonState): 
 
     # fit
 
+    def set_model(self, model: Any) -> None:
+        if not isinstance(model, keras.Model):
+            raise UsageError(
+                "ResumeState is a callback for models of Keras 3, and this one is not",
+                hint="in a loop of your own, ResumeState(data=ds) can be part of a tf.train.Checkpoint",
+            )
+        super().set_model(model)
+
     def on_train_begin(self, logs: Any = None) -> None:
         from twinrun.pipelines.make_repeatable import set_epoch
 
