@@ -162,8 +162,16 @@ def _run(
 
 
 def _let_end(twin: Twin, deadline: float | None, tick: Callable[[], None]) -> None:
-    """Recording failed, and the program goes on: what it still computes and writes is the user's."""
-    while twin.process.wait(0.1) is None and (deadline is None or time.monotonic() < deadline):
+    """Recording failed, and the program goes on: what it still computes and writes is the user's. Where its output alone could
+    not be kept it still reports its steps, and would wait for ever for somebody to take them."""
+    while twin.process.poll() is None and (deadline is None or time.monotonic() < deadline):
+        if twin.closed:
+            twin.process.wait(0.1)
+        elif twin.readable(0.1):
+            twin.pump()
+        while twin.frames:
+            twin.frames.popleft()
+            twin.go()
         tick()
         raise_pending()
 
