@@ -65,8 +65,7 @@ def examine_program(
         result = _run(program, request, folder, timeout, own_view=True)
     when = "after its first training step" if result.steps else "at its end: it made no training step"
     failure = [result.reason] if result.exit_code and result.reason else []
-    shared = ["the program ran in the folder itself: no overlay or copy of it was possible"]
-    notes = (*failure, *(shared if result.view == "shared" else []), *result.facts.notes)
+    notes = (*failure, *filter(None, [result.in_place]), *result.facts.notes)
     return _examined(f"{program}, {when}", result, request, notes=notes, program=str(program))
 
 

@@ -72,6 +72,14 @@ class RunResult(Masked):
     children: int = 0  # processes that it started and that trained, or may have
     view: Way = "shared"
 
+    @property
+    def in_place(self) -> str | None:
+        """What to report where a view of its own was asked for and there was none."""
+        shared = self.view == "shared"
+        return (
+            "the program ran in the folder itself: no overlay or copy of it was possible" if shared else None
+        )
+
     def as_json(self) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
