@@ -163,6 +163,21 @@ def test_a_program_that_vanishes_leaves_its_end_unknown(tmp_path: Path) -> None:
     assert "exited abruptly" in undecided(check(write(tmp_path, vanish)), "abrupt-exit")
 
 
+@pytest.mark.parametrize("vanishes", ["first()", "not first()"])
+@pytest.mark.parametrize("options", [(), ("--sequential",)])
+def test_a_twin_that_vanishes_alone_is_not_said_to_have_done_less(
+    tmp_path: Path, vanishes: str, options: tuple[str, ...]
+) -> None:
+    """A step is reported when the next one begins, and its last one never was."""
+    text = f"train(3)\nif {vanishes}:\n    import ctypes\n    ctypes.CDLL(None)._exit(0)"
+    program = write(tmp_path, FIRST + PLAIN + text)
+    reason = undecided(check(program, *options, arguments=[tmp_path / "marker"]), "abrupt-exit")
+    name = "[AB]" if not options else "A" if vanishes == "first()" else "B"
+    assert re.fullmatch(
+        rf"twin {name} exited abruptly \(os._exit or a crash\): what came after step 2 is not known", reason
+    )
+
+
 # Twinrun itself
 
 BROKEN = """

@@ -15,7 +15,8 @@ from twinrun.launch.family import Family
 from twinrun.launch.lockstep import Look, Outcome, advance
 from twinrun.launch.no_step import no_step, no_step_of
 from twinrun.launch.offline import compare_children
-from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
+from twinrun.launch.recorded_twin import RecordedTwin
+from twinrun.launch.twin_process import ABRUPTLY, NO_END, Twin, ending, not_instrumented
 from twinrun.launch.workers import worker_failure
 from twinrun.protocol import Facts, Trace
 from twinrun.protocol.messages import AskTrace
@@ -49,7 +50,7 @@ class Conclusion:
                 return self._failed(ended)
         self.round.facts += self.round.facts_of(self.twins)
         if outcome.kind == "uneven":
-            return self.uneven(twin.name, next(other.name for other in self.twins if other.frames))
+            return self.ended_early(twin, next(other.name for other in self.twins if other.frames))
         return self._ended()
 
     def _held(self, follow: Look | None) -> CheckResult:
@@ -125,9 +126,17 @@ class Conclusion:
                 if outcome.kind == "failed":
                     return self._failed(twin)
         self.round.facts += self.round.facts_of(self.twins)
-        return self.uneven(shorter, longer)
+        return self._uneven(shorter, longer)
 
-    def uneven(self, shorter: str, longer: str) -> CheckResult:
+    def ended_early(self, twin: Twin | RecordedTwin, longer: str) -> CheckResult:
+        """Another goes on. One that exits abruptly may have done the same, and had no time to report it."""
+        whole = twin.end is not None if isinstance(twin, Twin) else twin.manifest.missing_end is None
+        if whole:
+            return self._uneven(twin.name, longer)
+        known = f"what came after step {self.judge.steps} is not known"
+        return self._result(UNDECIDED, Reason("abrupt-exit", f"twin {twin.name} {ABRUPTLY}: {known}"))
+
+    def _uneven(self, shorter: str, longer: str) -> CheckResult:
         """One twin took more steps than the other."""
         reason = f"twin {shorter} ended after step {self.judge.steps}, twin {longer} went on"
         self.judge.first = self.judge.first or Difference(

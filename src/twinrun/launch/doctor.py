@@ -14,6 +14,7 @@ from twinrun.errors import TwinrunError
 from twinrun.frameworks.examine import Examined
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, RunResult, run_once
+from twinrun.launch.twin_process import ABRUPTLY
 from twinrun.masking import Masked
 from twinrun.protocol import ControlState, Pin, PinRequest
 from twinrun.protocol.registry import frameworks
@@ -98,7 +99,7 @@ def _run(
     )
     result = run_once(options)
     if not result.facts.controls:
-        why = result.facts.controls_error or result.reason or "exited abruptly (os._exit or a crash)"
+        why = result.facts.controls_error or result.reason or ABRUPTLY
         raise CannotExamine(f"{program} could not be examined: {why}", hint="does it run with plain python?")
     return result
 

@@ -236,7 +236,7 @@ class Round:
             more = next(frames, None) if outcome.kind == "ended" and not stopped else None
             if uneven or more is not None:
                 shorter, longer = (twins[0], first) if more is not None else (first, twins[0])
-                return Conclusion(self, twins, judge).uneven(shorter.name, longer.name)
+                return Conclusion(self, twins, judge).ended_early(shorter, longer.name)
             return Conclusion(self, twins, judge).after(outcome, follow)
 
     # the verdict

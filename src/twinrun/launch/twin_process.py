@@ -251,7 +251,8 @@ class Twin:
         return found
 
 
-NO_END = "the program exited abruptly (os._exit or a crash)"
+ABRUPTLY = "exited abruptly (os._exit or a crash)"
+NO_END = f"the program {ABRUPTLY}"
 
 
 def not_instrumented(trouble: Trouble, what: str) -> Reason:
