@@ -49,7 +49,7 @@ class Conclusion:
                 return self._failed(ended)
         self.round.facts += self.round.facts_of(self.twins)
         if outcome.kind == "uneven":
-            return self.uneven(twin.name, next(other.name for other in self.twins if other.frames))
+            return self._vanished() if twin.end is None else self.uneven(twin.name, outcome.longer)
         return self._ended()
 
     def _held(self, follow: Look | None) -> CheckResult:
@@ -86,8 +86,7 @@ class Conclusion:
         ):
             return self._result(UNDECIDED, self._nothing_seen())
         if any(twin.end is None for twin in self.twins):
-            known = f"equal up to step {self.judge.steps}, what came after is not known"
-            return self._result(UNDECIDED, Reason("abrupt-exit", f"{NO_END}: {known}"))
+            return self._vanished()
         verdict, reason = self.judge.bands() if self.judge.observed else (REPEATS, None)
         result = family.judge(self._result(verdict, reason))
         unseen = family.unseen(self.options.workers)
@@ -124,8 +123,16 @@ class Conclusion:
                 outcome = advance([twin], lambda _: False, deadline=time.monotonic() + 30.0)
                 if outcome.kind == "failed":
                     return self._failed(twin)
+                if twin.end is None:
+                    self.judge.first = None  # it may have gone on too
+                    return self._vanished()
         self.round.facts += self.round.facts_of(self.twins)
         return self.uneven(shorter, longer)
+
+    def _vanished(self) -> CheckResult:
+        """A twin is gone, or does not end, and never reported its end: it may have done more than was seen."""
+        known = f"equal up to step {self.judge.steps}, what came after is not known"
+        return self._result(UNDECIDED, Reason("abrupt-exit", f"{NO_END}: {known}"))
 
     def uneven(self, shorter: str, longer: str) -> CheckResult:
         """One twin took more steps than the other."""
