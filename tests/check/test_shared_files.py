@@ -74,14 +74,13 @@ def test_a_twin_that_fails_on_a_port_that_is_taken_is_run_alone_before_a_verdict
     text = """
         import socket
         place = socket.socket()
-        place.bind((sys.argv[-1], 17077))  # one twin gets it
+        place.bind((sys.argv[-1], 17077))  # one twin gets it; the system itself gives nobody this port
         place.listen()
         train(3)
         """
     with_port = write(tmp_path, "import sys\n" + PLAIN + dedent(text))
-    # A port of which the system gives nobody one that is just free, at an address that no other test uses.
-    number = os.getpid()
-    address = f"127.{64 + number // 2**16 % 64}.{number // 2**8 % 2**8}.{number % 2**8}"
+    # An address of this test's own: a free port of the usual one may be taken by anybody in between.
+    address = f"127.{os.getpid() >> 16 & 63 | 64}.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
     found = check(with_port, arguments=[address], cwd=tmp_path).document
     assert (found["verdict"], found["steps_compared"]) == ("repeats", 3), found
     assert any(

@@ -15,8 +15,7 @@ from twinrun.launch.family import Family
 from twinrun.launch.lockstep import Look, Outcome, advance
 from twinrun.launch.no_step import no_step, no_step_of
 from twinrun.launch.offline import compare_children
-from twinrun.launch.recorded_twin import RecordedTwin
-from twinrun.launch.twin_process import ABRUPTLY, NO_END, Twin, ending, not_instrumented
+from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.workers import worker_failure
 from twinrun.protocol import Facts, Trace
 from twinrun.protocol.messages import AskTrace
@@ -50,7 +49,7 @@ class Conclusion:
                 return self._failed(ended)
         self.round.facts += self.round.facts_of(self.twins)
         if outcome.kind == "uneven":
-            return self.ended_early(twin, next(other.name for other in self.twins if other.frames))
+            return self._vanished() if twin.end is None else self.uneven(twin.name, outcome.longer)
         return self._ended()
 
     def _held(self, follow: Look | None) -> CheckResult:
@@ -87,8 +86,7 @@ class Conclusion:
         ):
             return self._result(UNDECIDED, self._nothing_seen())
         if any(twin.end is None for twin in self.twins):
-            known = f"equal up to step {self.judge.steps}, what came after is not known"
-            return self._result(UNDECIDED, Reason("abrupt-exit", f"{NO_END}: {known}"))
+            return self._vanished()
         verdict, reason = self.judge.bands() if self.judge.observed else (REPEATS, None)
         result = family.judge(self._result(verdict, reason))
         unseen = family.unseen(self.options.workers)
@@ -125,18 +123,18 @@ class Conclusion:
                 outcome = advance([twin], lambda _: False, deadline=time.monotonic() + 30.0)
                 if outcome.kind == "failed":
                     return self._failed(twin)
+                if twin.end is None:
+                    self.judge.first = None  # it may have gone on too
+                    return self._vanished()
         self.round.facts += self.round.facts_of(self.twins)
-        return self._uneven(shorter, longer)
+        return self.uneven(shorter, longer)
 
-    def ended_early(self, twin: Twin | RecordedTwin, longer: str) -> CheckResult:
-        """Another goes on. One that exits abruptly may have done the same, and had no time to report it."""
-        whole = twin.end is not None if isinstance(twin, Twin) else twin.manifest.missing_end is None
-        if whole:
-            return self._uneven(twin.name, longer)
-        known = f"what came after step {self.judge.steps} is not known"
-        return self._result(UNDECIDED, Reason("abrupt-exit", f"twin {twin.name} {ABRUPTLY}: {known}"))
+    def _vanished(self) -> CheckResult:
+        """A twin is gone, or does not end, and never reported its end: it may have done more than was seen."""
+        known = f"equal up to step {self.judge.steps}, what came after is not known"
+        return self._result(UNDECIDED, Reason("abrupt-exit", f"{NO_END}: {known}"))
 
-    def _uneven(self, shorter: str, longer: str) -> CheckResult:
+    def uneven(self, shorter: str, longer: str) -> CheckResult:
         """One twin took more steps than the other."""
         reason = f"twin {shorter} ended after step {self.judge.steps}, twin {longer} went on"
         self.judge.first = self.judge.first or Difference(

@@ -233,10 +233,10 @@ class Round:
 
             outcome = self._advance(twins, judge, look)
             stopped = twins[0].end is not None and twins[0].end.status == "stopped"
-            more = next(frames, None) if outcome.kind == "ended" and not stopped else None
-            if uneven or more is not None:
-                shorter, longer = (twins[0], first) if more is not None else (first, twins[0])
-                return Conclusion(self, twins, judge).ended_early(shorter, longer.name)
+            if uneven:
+                return Conclusion(self, twins, judge).uneven(first.name, twins[0].name)
+            if outcome.kind == "ended" and not stopped and next(frames, None) is not None:
+                outcome = Outcome("uneven", twins[0], first.name)
             return Conclusion(self, twins, judge).after(outcome, follow)
 
     # the verdict
