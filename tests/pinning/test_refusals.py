@@ -33,6 +33,7 @@ def test_it_is_named_with_op_layer_and_line(refused: subprocess.CompletedProcess
     assert (finding["code"], finding["name"]) == ("TW406", "no-deterministic-kernel")
     assert (finding["file"], finding["line"]) == (str(PROGRAM), LINE)
     assert finding["message"].startswith("MaxPoolGrad in layer shrink")
+    assert finding["fix"].startswith("turn XLA off (jit_compile=False)")
     assert "allow=TW406" in finding["fix"]
     assert "UnimplementedError" in finding["evidence"][0]
 
