@@ -225,6 +225,18 @@ def test_twins_that_stop_at_different_steps_diverge(
     assert f"twin {longer} went on" in found["reason"] and found["first_difference"]["step"] == 5
 
 
+@pytest.mark.parametrize("which", ["first()", "not first()"])
+@pytest.mark.parametrize("options", [(), ("--sequential",)], ids=["side by side", "in turn"])
+def test_a_twin_that_vanishes_is_not_said_to_have_ended_before_the_other(
+    tmp_path: Path, options: tuple[str, ...], which: str
+) -> None:
+    """Nobody knows what it did after the last step that was seen."""
+    vanish = f"train(4)\nimport ctypes\nif {which}: ctypes.CDLL(None)._exit(0)\ntrain(2)\n"
+    answer = check(write(tmp_path, FIRST + PLAIN + vanish), *options, arguments=[tmp_path / "marker"])
+    undecided(answer, "abrupt-exit")
+    assert answer.document["steps_compared"] == 3  # the fourth was not closed yet
+
+
 # recordings
 
 

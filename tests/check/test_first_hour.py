@@ -114,6 +114,15 @@ def test_what_a_measured_program_writes_is_gone_afterwards(tmp_path: Path) -> No
     assert answer.code == 0 and list(tmp_path.iterdir()) == [program], answer.err
 
 
+@pytest.mark.usefixtures("tinynet")
+@pytest.mark.parametrize("verb", ["cost --controls=python-random --steps=8 --rounds=1", "doctor", "audit"])
+def test_a_program_that_runs_in_the_folder_itself_is_reported(tmp_path: Path, verb: str) -> None:
+    program = write(tmp_path, f"{PLAIN}\nopen('made.txt', 'w').close()\ntrain(8)\n")
+    answer = twinrun(*verb.split(), program, cwd=tmp_path, env={"TWINRUN_VIEWS": "shared"})
+    assert (answer.out + answer.err).count("the program ran in the folder itself") == 1, answer
+    assert (tmp_path / "made.txt").exists()
+
+
 def completed(line: str, **env: str) -> list[str]:
     """What the shell would offer for the last word."""
     words = line.split(" ")

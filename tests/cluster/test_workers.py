@@ -237,6 +237,9 @@ def test_of_two_that_fail_the_one_that_lost_its_peer_is_not_to_blame() -> None:
     # As TensorFlow does where a collective loses its peer.
     assert blamed([(lost, -signal.SIGABRT), (killed, -9)]) == WorkerEnd(2, -9)
     assert blamed([(failed, -signal.SIGABRT), (killed, -9)]) == WorkerEnd(2, -9)
+    aborted = worker(0, lost_peer=False)  # it has no time to report why
+    assert blamed([(aborted, -signal.SIGABRT), (failed, 1)]) == WorkerEnd(1, 1)
+    assert blamed([(aborted, -signal.SIGABRT), (lost, 1)]) == WorkerEnd(0, -signal.SIGABRT)
 
 
 def test_who_ends_after_those_that_lost_it_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,11 +39,12 @@ def test_ray_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_address_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("twinrun.engines.ray_cluster._ray", object)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        free = f"127.0.0.1:{server.getsockname()[1]}"
-    for address, message in ((free, f"no Ray cluster at {free}"), ("head", "'head' is not the address")):
-        with pytest.raises(ClusterError, match=message), connected(RayRequest(address)):
-            pass
+    with socket.socket() as held:  # nobody else gets the port, and nobody listens there
+        held.bind(("127.0.0.1", 0))
+        free = f"127.0.0.1:{held.getsockname()[1]}"
+        for address, message in ((free, f"no Ray cluster at {free}"), ("head", "'head' is not the address")):
+            with pytest.raises(ClusterError, match=message), connected(RayRequest(address)):
+                pass
 
 
 class RayError(Exception):

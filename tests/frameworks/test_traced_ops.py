@@ -24,10 +24,11 @@ from tensorflow.python.framework import op_callbacks
 from twinrun.frameworks.tensorflow import optrace
 
 optrace.MOST_OPS = 3
-trace = optrace.OpTrace(SimpleNamespace(session=SimpleNamespace(device=""), alive=True, standing=False, frames=0))
+recorder = SimpleNamespace(session=SimpleNamespace(device=""), alive=True, standing=False, frames=0)
+trace = optrace.OpTrace(recorder)
 op_callbacks.add_op_callback(trace.on_op)
 found = []
-for _ in range(4):
+for recorder.frames in (0, 0, 0, 0, 0, 1, 2):
     tf.exp(1.0)
     found.append((len(trace.trace().step), trace.trace().cut))
 print(json.dumps(found))
@@ -39,7 +40,9 @@ def test_ops_that_call_python_or_hold_state_may_not_be_blamed() -> None:
 
 
 def test_a_trace_that_holds_not_every_op_says_so() -> None:
-    assert python("-c", CUT).document == [[1, False], [2, False], [3, False], [3, True]]
+    """It has the ops of a step and of the one before."""
+    cut = [[1, False], [2, False], [3, False], [3, True], [3, True], [4, True], [2, False]]
+    assert python("-c", CUT).document == cut
 
 
 LAYERS = """

@@ -15,9 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support import PLAIN, write
 from twinrun.comparison.delivered import MOST_OUTPUT, STDOUT, Delivery, compare
 from twinrun.comparison.shown import Run
 from twinrun.launch.output import KEPT, Output, Stream, shorten_outputs
+from twinrun.launch.program import Program
+from twinrun.launch.run import RunOptions, run_once
 
 SMALL = 8
 
@@ -115,6 +118,27 @@ def printed(folder: Path, text: bytes) -> Delivery:
     stream.write(text)
     stream.close()
     return Delivery(Run(1, 0.0, 1.0), folder / "stdout.txt", {})
+
+
+@pytest.mark.usefixtures("tinynet")
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_a_run_whose_output_cannot_be_kept_comes_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lockstep: bool
+) -> None:
+    """It reports more steps than the channel holds, or waits at each of them."""
+
+    def full(stream: Stream, _: bytes) -> None:
+        stream.problem = f"cannot write {stream.path}: No space left on device"
+
+    monkeypatch.setattr(Stream, "_save", full)
+    done = tmp_path / "done.txt"
+    text = f"print('begun', flush=True)\ntrain(3000)\nopen({str(done)!r}, 'w').close()\n"
+    options = RunOptions(
+        Program(str(write(tmp_path, PLAIN + text))), timeout=120.0, folder=str(tmp_path / "run")
+    )
+    result = run_once(options, on_frame=(lambda twin, frame: None) if lockstep else None)
+    assert done.exists(), result.reason
+    assert (result.exit_code, result.reason_kind) == (2, "cannot-write")
 
 
 @pytest.mark.slow

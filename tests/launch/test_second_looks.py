@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from twinrun.findings.finding import Finding
 from twinrun.launch.second_looks import changed_inputs, resource_failure, shared_inputs
 from twinrun.protocol.event import Event, Use
 from twinrun.protocol.facts import Facts, Failure, Inputs
@@ -114,3 +115,10 @@ def test_a_failure_on_what_twins_share_is_told_from_the_programs_own(
     kinds: list[str], text: str, shared: bool
 ) -> None:
     assert bool(resource_failure([Facts(), Facts(failure=Failure(kinds, text))])) is shared
+
+
+def test_an_op_that_is_refused_is_no_resource_of_the_other_twin() -> None:
+    failure = Failure(["FailedPreconditionError"], "Timestamp cannot be called when determinism is enabled")
+    refused = Finding("TW406", "no-deterministic-kernel", "it refuses")
+    assert resource_failure([Facts(failure=failure)]) == "FailedPreconditionError"
+    assert resource_failure([Facts(failure=failure, findings=[refused])] * 2) is None

@@ -20,7 +20,7 @@ OS = ["OSError", "Exception"]
 
 
 def apart(path: str) -> bool:
-    return Path(path).is_relative_to("/work") or Path(path).is_relative_to(Path.cwd())
+    return Path(path).is_relative_to("/program") or Path(path).is_relative_to(Path.cwd())
 
 
 @pytest.mark.parametrize(
@@ -28,16 +28,16 @@ def apart(path: str) -> bool:
     [
         (["FileExistsError", *OS], "[Errno 17] File exists: 'out'", False),
         (["FileExistsError", *OS], "[Errno 17] File exists: '/tmp/lock'", True),
-        (["FileNotFoundError", *OS], "[Errno 2] No such file or directory: '/work/a b/c'", False),
+        (["FileNotFoundError", *OS], "[Errno 2] No such file or directory: '/program/a b/c'", False),
         (OS, "[Errno 98] Address already in use", True),
         (["ConnectionRefusedError", "ConnectionError", *OS], "refused by localhost", True),
-        (OS, "[Errno 28] No space left on device: '/work/saved.h5'", True),
+        (OS, "[Errno 28] No space left on device: '/program/saved.h5'", True),
         (["MemoryError"], "Unable to allocate 3 GiB", True),
         (["ResourceExhaustedError", "OpError"], "OOM when allocating tensor", True),
         (["UnavailableError", "OpError"], "failed to connect to all addresses", True),
         (OS, "Unable to synchronously open file (truncated file: eof = 96)", False),
         (["JSONDecodeError", "ValueError"], "Expecting value: line 1 column 1", False),
-        (["DataLossError", "OpError"], "Unable to open table file /work/ckpt-1.index: truncated", False),
+        (["DataLossError", "OpError"], "Unable to open table file /program/ckpt-1.index: truncated", False),
         (["DataLossError", "OpError"], "Unable to open table file /data/ckpt-1.index: truncated", True),
         (["ValueError"], "Layer count mismatch", False),
     ],

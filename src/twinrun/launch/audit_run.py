@@ -31,8 +31,8 @@ def audit_datasets(program: str, args: Sequence[str], *, module: bool = False) -
             own_view=True,
         )
         result = run_once(options)
-    if result.view == "shared":
-        say("note: the program ran in the folder itself: no overlay or copy of it was possible")
+    if result.in_place is not None:
+        say(f"note: {result.in_place}")
     reported = result.facts.datasets
     if result.reason_kind != "crashed":
         return reported

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from twinrun.comparison.frames import STEP_COUNT, Difference
 from twinrun.comparison.judge import Judge
+from twinrun.comparison.measure import Witness
 from twinrun.launch.children import note_survivors
 from twinrun.launch.family import Family
 from twinrun.launch.lockstep import Look, Outcome, advance
 from twinrun.launch.no_step import no_step, no_step_of
 from twinrun.launch.offline import compare_children
+from twinrun.launch.recorded_twin import RecordedTwin
 from twinrun.launch.twin_process import NO_END, Twin, ending, not_instrumented
 from twinrun.launch.workers import worker_failure
 from twinrun.protocol import Facts, Trace
@@ -49,7 +51,7 @@ class Conclusion:
                 return self._failed(ended)
         self.round.facts += self.round.facts_of(self.twins)
         if outcome.kind == "uneven":
-            return self.uneven(twin.name, next(other.name for other in self.twins if other.frames))
+            return self.uneven(twin.name, outcome.longer) if has_end(twin) else self.vanished()
         return self._ended()
 
     def _held(self, follow: Look | None) -> CheckResult:
@@ -85,9 +87,8 @@ class Conclusion:
             self.options.experiment and self.judge.frames
         ):
             return self._result(UNDECIDED, self._nothing_seen())
-        if any(twin.end is None for twin in self.twins):
-            known = f"equal up to step {self.judge.steps}, what came after is not known"
-            return self._result(UNDECIDED, Reason("abrupt-exit", f"{NO_END}: {known}"))
+        if not all(map(has_end, self.judge.witnesses)):
+            return self.vanished()
         verdict, reason = self.judge.bands() if self.judge.observed else (REPEATS, None)
         result = family.judge(self._result(verdict, reason))
         unseen = family.unseen(self.options.workers)
@@ -124,8 +125,16 @@ class Conclusion:
                 outcome = advance([twin], lambda _: False, deadline=time.monotonic() + 30.0)
                 if outcome.kind == "failed":
                     return self._failed(twin)
+                if not has_end(twin):
+                    self.judge.first = None  # it may have gone on too
+                    return self.vanished()
         self.round.facts += self.round.facts_of(self.twins)
         return self.uneven(shorter, longer)
+
+    def vanished(self) -> CheckResult:
+        """A twin is gone, or does not end, and never reported its end: it may have done more than was seen."""
+        known = f"equal up to step {self.judge.steps}, what came after is not known"
+        return self._result(UNDECIDED, Reason("abrupt-exit", f"{NO_END}: {known}"))
 
     def uneven(self, shorter: str, longer: str) -> CheckResult:
         """One twin took more steps than the other."""
@@ -178,3 +187,10 @@ class Conclusion:
 
     def _result(self, verdict: Verdict, reason: Reason | None = None, tail: str | None = None) -> CheckResult:
         return self.round.result(verdict, self.judge, reason, tail)
+
+
+def has_end(twin: Witness) -> bool:
+    """Whether it is known how the program ended there: the twin reported it, or its recording has it."""
+    if isinstance(twin, RecordedTwin):
+        return twin.manifest.missing_end is None
+    return not isinstance(twin, Twin) or twin.end is not None

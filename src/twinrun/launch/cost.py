@@ -139,7 +139,9 @@ def measure(options: CostOptions, say: Callable[[str], None] = lambda _: None) -
 
     def run(name: str) -> tuple[float, set[str]]:
         say(f"round {len(rounds)} of {options.rounds}: {name}")
-        seconds, used = _run(options, name)
+        seconds, used, in_place = _run(options, name)
+        if in_place is not None and not counts:
+            say(f"note: {in_place}")
         counts.append(len(seconds))
         return statistics.median(seconds), used
 
@@ -202,7 +204,7 @@ def _in_turn(names: list[str], turn: int) -> list[str]:
     return names[at:] + names[:at]
 
 
-def _run(options: CostOptions, name: str) -> tuple[list[float], set[str]]:
+def _run(options: CostOptions, name: str) -> tuple[list[float], set[str], str | None]:
     pin = _pin(options.request, name)
     with tempfile.TemporaryDirectory(prefix="twinrun-cost-") as folder:
         once = RunOptions(options.program, options.steps, pin, options.timeout, folder=folder, own_view=True)
@@ -221,7 +223,8 @@ def _run(options: CostOptions, name: str) -> tuple[list[float], set[str]]:
             hint="let it train longer, or give a smaller --steps",
         )
     # A control of what is not imported does nothing, nor does one of the GPU where there is none.
-    return seconds, {name for name, state in result.facts.controls.items() if state.used and not state.idle}
+    used = {name for name, state in result.facts.controls.items() if state.used and not state.idle}
+    return seconds, used, result.in_place
 
 
 def _pin(base: PinRequest, name: str) -> tuple[Pin, ...]:

@@ -14,6 +14,7 @@ from twinrun.errors import TwinrunError
 from twinrun.frameworks.examine import Examined
 from twinrun.launch.program import Program
 from twinrun.launch.run import RunOptions, RunResult, run_once
+from twinrun.launch.twin_process import ABRUPTLY
 from twinrun.masking import Masked
 from twinrun.protocol import ControlState, Pin, PinRequest
 from twinrun.protocol.registry import frameworks
@@ -65,8 +66,7 @@ def examine_program(
         result = _run(program, request, folder, timeout, own_view=True)
     when = "after its first training step" if result.steps else "at its end: it made no training step"
     failure = [result.reason] if result.exit_code and result.reason else []
-    shared = ["the program ran in the folder itself: no overlay or copy of it was possible"]
-    notes = (*failure, *(shared if result.view == "shared" else []), *result.facts.notes)
+    notes = (*failure, *filter(None, [result.in_place]), *result.facts.notes)
     return _examined(f"{program}, {when}", result, request, notes=notes, program=str(program))
 
 
@@ -99,7 +99,7 @@ def _run(
     )
     result = run_once(options)
     if not result.facts.controls:
-        why = result.facts.controls_error or result.reason or "exited abruptly (os._exit or a crash)"
+        why = result.facts.controls_error or result.reason or ABRUPTLY
         raise CannotExamine(f"{program} could not be examined: {why}", hint="does it run with plain python?")
     return result
 

@@ -22,6 +22,7 @@ class Outcome:
 
     kind: str  # "ended" | "held" | "uneven" | "failed" | "timeout"
     twin: Twin | None = None  # the one that failed, or that ended before the others
+    longer: str = ""  # the name of one that went on
 
 
 def advance(
@@ -60,8 +61,9 @@ def advance(
             if silent and len(silent) == len(twins):
                 return Outcome("ended")
             # Nothing more comes from one twin, and another has gone further.
-            if silent and any(twin.frames for twin in twins):
-                return Outcome("uneven", silent[0])
+            longer = next((twin.name for twin in twins if twin.frames), None)
+            if silent and longer is not None:
+                return Outcome("uneven", silent[0], longer)
             if deadline is not None and time.monotonic() > deadline:
                 return Outcome("timeout", min(twins, key=lambda twin: (twin.count, not twin.ended)))
             if free and events:

@@ -4,9 +4,10 @@ to start again where the program cannot run with a control."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from twinrun.findings.finding import Finding
-from twinrun.protocol import Facts, Intervened, Interventions, Pin, PinRequest
+from twinrun.protocol import Facts, Intervened, Interventions, Pin, PinRequest, relative
 from twinrun.protocol.intervention import without
 from twinrun.protocol.registry import droppable
 from twinrun.twin.readback import changes, shortfalls
@@ -31,8 +32,9 @@ def without_refused(
 
 
 def noticed(twins: Iterable[Facts]) -> tuple[Finding, ...]:
-    """What the twins noticed, each finding once."""
-    return tuple(dict.fromkeys(finding for facts in twins for finding in facts.findings))
+    """What the twins noticed, each finding once. They may have changed their working directory: the place is spelled here."""
+    found = dict.fromkeys(finding for facts in twins for finding in facts.findings)
+    return tuple(replace(each, file=relative(each.file)) if each.file else each for each in found)
 
 
 def refusals(findings: Iterable[Finding]) -> tuple[Finding, ...]:

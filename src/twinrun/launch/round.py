@@ -17,7 +17,7 @@ from twinrun.comparison.measure import Dumps
 from twinrun.environment.verdict import environment_differences
 from twinrun.interrupt import Interrupted
 from twinrun.launch.children import with_children
-from twinrun.launch.conclusion import Conclusion
+from twinrun.launch.conclusion import Conclusion, has_end
 from twinrun.launch.folders import state_limit
 from twinrun.launch.interventions import setup_for
 from twinrun.launch.judged import agree_by_luck, judged
@@ -233,11 +233,14 @@ class Round:
 
             outcome = self._advance(twins, judge, look)
             stopped = twins[0].end is not None and twins[0].end.status == "stopped"
-            more = next(frames, None) if outcome.kind == "ended" and not stopped else None
-            if uneven or more is not None:
-                shorter, longer = (twins[0], first) if more is not None else (first, twins[0])
-                return Conclusion(self, twins, judge).uneven(shorter.name, longer.name)
-            return Conclusion(self, twins, judge).after(outcome, follow)
+            conclusion = Conclusion(self, twins, judge)
+            if uneven:
+                return (
+                    conclusion.uneven(first.name, twins[0].name) if has_end(first) else conclusion.vanished()
+                )
+            if outcome.kind == "ended" and not stopped and next(frames, None) is not None:
+                outcome = Outcome("uneven", twins[0], first.name)
+            return conclusion.after(outcome, follow)
 
     # the verdict
 

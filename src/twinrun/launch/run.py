@@ -72,6 +72,14 @@ class RunResult(Masked):
     children: int = 0  # processes that it started and that trained, or may have
     view: Way = "shared"
 
+    @property
+    def in_place(self) -> str | None:
+        """What to report where a view of its own was asked for and there was none."""
+        shared = self.view == "shared"
+        return (
+            "the program ran in the folder itself: no overlay or copy of it was possible" if shared else None
+        )
+
     def as_json(self) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
@@ -162,8 +170,16 @@ def _run(
 
 
 def _let_end(twin: Twin, deadline: float | None, tick: Callable[[], None]) -> None:
-    """Recording failed, and the program goes on: what it still computes and writes is the user's."""
-    while twin.process.wait(0.1) is None and (deadline is None or time.monotonic() < deadline):
+    """Recording failed, and the program goes on: what it still computes and writes is the user's. Where its output alone could
+    not be kept it still reports its steps, and would wait for ever for somebody to take them."""
+    while twin.process.poll() is None and (deadline is None or time.monotonic() < deadline):
+        if twin.closed:
+            twin.process.wait(0.1)
+        elif twin.readable(0.1):
+            twin.pump()
+        while twin.frames:
+            twin.frames.popleft()
+            twin.go()
         tick()
         raise_pending()
 

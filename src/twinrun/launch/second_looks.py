@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from twinrun.launch.pin_outcome import refusals
 from twinrun.launch.round import Round
 from twinrun.launch.views import WAYS
 from twinrun.protocol import Facts
@@ -65,9 +66,13 @@ def _in_each_others_way(last: Round, verdict: str) -> str | None:
 
 
 def resource_failure(twins: Iterable[Facts]) -> str | None:
-    """The exception that ended a twin, where it speaks of something that twins share."""
+    """The exception that ended a twin, where it speaks of something that twins share. A refusal to run an op has nothing to
+    do with the other twin."""
     known = _RESOURCE_ERRORS.union(*(framework.resource_errors for framework in frameworks()))
-    for failure in (facts.failure for facts in twins if facts.failure is not None):
+    for facts in twins:
+        failure = facts.failure
+        if failure is None or refusals(facts.findings):
+            continue
         if known.intersection(failure.kinds) or _RESOURCE_TEXT.search(failure.text):
             return failure.kinds[0]
     return None

@@ -203,8 +203,8 @@ class Twin:
         """Nothing more will come."""
         return self.closed or (self.process.poll() is not None and not self.readable())
 
-    def readable(self) -> bool:
-        return not self.closed and bool(select.select([self.channel], [], [], 0)[0])
+    def readable(self, timeout: float = 0.0) -> bool:
+        return not self.closed and bool(select.select([self.channel], [], [], timeout)[0])
 
     def wait(self, timeout: float) -> int | None:
         code = self.process.wait(timeout)
@@ -251,7 +251,8 @@ class Twin:
         return found
 
 
-NO_END = "the program exited abruptly (os._exit or a crash)"
+ABRUPTLY = "exited abruptly (os._exit or a crash)"
+NO_END = f"the program {ABRUPTLY}"
 
 
 def not_instrumented(trouble: Trouble, what: str) -> Reason:

@@ -1,7 +1,7 @@
 """The digest of a tensor: xxh3 of its bytes with its type and shape mixed in.
 
-On a CPU the host hashes what it can read without copying. A device digest would take the same three arguments
-and return the same kind of number; nothing above this file knows where it was computed.
+The host hashes what it can read without copying. What lies on a GPU is digested there, by the sums of `sum_digest`; a
+frame says of each digest which of the two it is.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ DATA = "data"
 _DATA = ("pipeline", "numpy-random", "python-random", "library-generators")
 _IN_WORDS = {
     DATA: f"every stream that data may be ordered, split or made by: {', '.join(_DATA)}",
-    IMPLEMENTATION: "what is not the seed's: threads, kernels, the order in which things get done",
+    IMPLEMENTATION: "what is not the seed's: threads, kernels, completion order",
 }
 
 

@@ -213,11 +213,15 @@ class Cluster:
 
 def blamed(failed: Sequence[tuple[Worker, int]]) -> WorkerEnd:
     """Of workers that failed at the same moment, with their exit codes. A signal comes from outside, unless the worker aborts
-    itself; who does that or ends by an error may do so because another was killed, or has failed itself."""
-    worker, code = min(
-        failed,
-        key=lambda each: (each[1] > 0, each[1] == -signal.SIGABRT, each[0].lost_peer, each[0].number),
-    )
+    itself. Who does that may do so because another was killed, or has failed by an error of its own; who reports that it
+    lost another surely does."""
+
+    def order(each: tuple[Worker, int]) -> tuple[bool, bool, bool, int]:
+        worker, code = each
+        aborted = code == -signal.SIGABRT
+        return (code > 0 or aborted, worker.lost_peer, aborted, worker.number)
+
+    worker, code = min(failed, key=order)
     return WorkerEnd(worker.number, code)
 
 

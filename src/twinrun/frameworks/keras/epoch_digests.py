@@ -48,9 +48,8 @@ class EpochDigests(keras.callbacks.Callback):  # type: ignore[misc]
 
     def _metrics(self, logs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """The metrics of the model. Other callbacks may add what differs in any two runs: the time that an epoch took."""
-        known = (
-            self.model.get_metrics_result() if logs else ()
-        )  # some metrics cannot be asked before training
+        # Before training there are none, and some metrics cannot be asked then.
+        known = self.model.get_metrics_result() if logs else ()
         for name in sorted(logs):
             if name.removeprefix("val_") in known:
                 values = np.asarray(logs[name], dtype=float)

@@ -15,7 +15,7 @@ from tensorflow.python.ops.control_flow_v2_func_graphs import WhileBodyFuncGraph
 from twinrun.frameworks.tensorflow.reporting import add_callback
 from twinrun.frameworks.tensorflow.summarize import named_arguments
 from twinrun.frameworks.tensorflow.tensors import Named, has_bits, leaves
-from twinrun.frameworks.tensorflow.variables import blocks_of, grouped, kinds_of
+from twinrun.frameworks.tensorflow.variable_groups import blocks_of, grouped, kinds_of
 from twinrun.twin.block import Block
 
 if TYPE_CHECKING:

@@ -57,7 +57,6 @@ class OpTrace:
         ] = {}  # by tensor: what made it, on the way from a gradient to an update
         # Tensors that depend on a variable: gradients flow through these alone.
         self._trained: set[int] = set()
-        self._cut = False  # more ops ran than are kept
 
     def on_op(
         self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
@@ -67,14 +66,14 @@ class OpTrace:
         name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
         if getattr(_here, "in_pipeline", False):
             # The pipeline runs ahead of the steps, so its ops are kept apart, from the first on.
-            if name not in _IGNORED and self._has_room(self._pipeline):
+            if name not in _IGNORED and _has_room(self._pipeline):
                 self._pipeline.append(self._traced(name, inputs, outputs))
             return
         if self._frames != self._recorder.frames:  # a step was closed: this op belongs to the next
             self._begin_step()
         if name == "ReadVariableOp":
             self._trained.update(_ids(outputs))
-        if name in _IGNORED or not self._has_room(self._ops):
+        if name in _IGNORED or not _has_room(self._ops):
             return
         op = self._traced(name, inputs, outputs)
         of = _gradient_of()
@@ -92,10 +91,6 @@ class OpTrace:
         if of is not None or made_of is not None:
             self._gradients.update(dict.fromkeys(_ids(outputs), op))
         self._ops.append(op)
-
-    def _has_room(self, ops: list[TracedOp]) -> bool:
-        self._cut = self._cut or len(ops) >= MOST_OPS
-        return len(ops) < MOST_OPS
 
     def _begin_step(self) -> None:
         self._frames = self._recorder.frames
@@ -157,7 +152,14 @@ class OpTrace:
         return self._digests.get(tensor._id)
 
     def trace(self) -> Trace:
-        return Trace([*self._previous, *self._ops], self._pipeline, self._cut)
+        ops = (self._previous, self._ops, self._pipeline)
+        previous, step, pipeline = (each[:MOST_OPS] for each in ops)
+        return Trace([*previous, *step], pipeline, cut=any(len(each) > MOST_OPS for each in ops))
+
+
+def _has_room(ops: list[TracedOp]) -> bool:
+    """For one more than a trace has, which shows that more ran."""
+    return len(ops) <= MOST_OPS
 
 
 def _device(tensor: Any) -> str:

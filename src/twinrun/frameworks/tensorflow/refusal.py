@@ -21,6 +21,8 @@ _MENTIONS_IT = re.compile(r"determinis[mt]", re.IGNORECASE)
 _NEEDS_A_SEED = re.compile(r"random ops (must have|require) a seed", re.IGNORECASE)
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 _EAGER_OP = re.compile(r"\[Op:(?!__)(\w+)\]")
+_BY_XLA = re.compile(r"\bXLA\b")
+_UNCOMPILED = "turn XLA off (jit_compile=False): without it the op may have a deterministic kernel"
 _GRADIENT = "gradient_tape/"
 _MODELS = ("functional.py", "sequential.py")  # models that call their layers by themselves
 Place = tuple[str | None, str | None, str | None, int | None]  # op, layer, file, line
@@ -32,7 +34,8 @@ def explain(problem: BaseException) -> Finding | None:
     if not _MENTIONS_IT.search(message) or not _is_tensorflows(problem):
         return None
     op, layer, file, line = _locate(problem, message)
-    evidence = [f"{type(problem).__name__}: {_sentence(message)}"]
+    sentence = _sentence(message)
+    evidence = [f"{type(problem).__name__}: {sentence}"]
     if op:
         evidence.append(f"op {op}" + (f" of layer {layer}" if layer else ""))
     if _NEEDS_A_SEED.search(message.strip().splitlines()[0]):
@@ -45,8 +48,13 @@ def explain(problem: BaseException) -> Finding | None:
         text = f"{what} has no deterministic implementation here, and op determinism refuses to run it"
         ours = current().pins.request is not None
         otherwise = "go on without op determinism: --pin=allow=TW406" if ours else "leave op determinism off"
-        fix = f"{INSTEAD.get(op or '', 'replace the op')}; or {otherwise}"
+        fix = f"{_instead(op, sentence)}; or {otherwise}"
     return finding(code, text, file=file, line=line, confirmed=True, evidence=evidence, fix=fix)
+
+
+def _instead(op: str | None, sentence: str) -> str:
+    """XLA has kernels of its own, so an op that it refuses need not be refused elsewhere."""
+    return _UNCOMPILED if _BY_XLA.search(sentence) else INSTEAD.get(op or "", "replace the op")
 
 
 def _is_tensorflows(problem: BaseException) -> bool:

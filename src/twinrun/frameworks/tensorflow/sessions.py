@@ -18,7 +18,7 @@ from twinrun.frameworks.tensorflow.evaluations import Evaluations
 from twinrun.frameworks.tensorflow.reporting import Guard
 from twinrun.frameworks.tensorflow.session_graph import plan_of
 from twinrun.frameworks.tensorflow.tensors import OPAQUE, block_of
-from twinrun.frameworks.tensorflow.variables import blocks_of
+from twinrun.frameworks.tensorflow.variable_groups import blocks_of
 from twinrun.twin.recorder import Recorder
 from twinrun.twin.steps import Steps
 

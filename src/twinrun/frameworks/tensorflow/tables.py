@@ -15,7 +15,7 @@ from tensorflow.python.framework import ops
 
 from twinrun.frameworks.tensorflow import loops
 from twinrun.frameworks.tensorflow.tensors import EagerTensor
-from twinrun.frameworks.tensorflow.variables import assigned_name
+from twinrun.frameworks.tensorflow.variable_names import assigned_name
 from twinrun.recording.digest import digest_array
 from twinrun.twin.block import Block
 from twinrun.twin.callers import user_site

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import linecache
 import threading
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,8 +16,9 @@ from twinrun.counted import counted
 from twinrun.frameworks.tensorflow import device_digest
 from twinrun.frameworks.tensorflow.reading import read_handle, shape_of, size_of
 from twinrun.frameworks.tensorflow.tensors import EagerTensor
+from twinrun.frameworks.tensorflow.variable_groups import Group, block_of_group, grouped
+from twinrun.frameworks.tensorflow.variable_names import is_seed_state, name_at_site
 from twinrun.frameworks.tensorflow.variable_plan import NotOnDevice, Plan, Tracked
-from twinrun.recording.frame import DEVICE, HOST, joined_kinds
 from twinrun.twin.block import Block
 from twinrun.twin.callers import user_site
 
@@ -30,9 +28,6 @@ _KEPT_BYTES = 256 << 20
 _RECENT, _LOOKS = 64, 64
 _SETTLED = 4  # looks at the same variables, after which a Plan is settled
 _MOST_OF_METRICS, _LARGEST_OF_METRICS = 256, 1 << 20
-
-
-Group = tuple[str, tuple[str, ...], list[Tracked]]  # phase, names, members
 
 
 class Variables:
@@ -200,10 +195,10 @@ class Variables:
         unnamed, self._unnamed = self._unnamed, []
         self._by_variable.clear()
         for one in unnamed:
-            base = one.path or _name_at_site(one.own_name, one.site)
+            base = one.path or name_at_site(one.own_name, one.site)
             count = self._names[base] = self._names.get(base, 0) + 1
             one.name = base if count == 1 else f"{base}#{count}"
-            one.phase = "seed" if one.is_integer and _is_seed_state(one.name) else "weights"
+            one.phase = "seed" if one.is_integer and is_seed_state(one.name) else "weights"
 
     def _admit(self) -> list[Tracked]:
         """Take over those of the unseen that have a value now, and return them."""
@@ -266,7 +261,8 @@ class Variables:
                 self.release_kept()
             groups = grouped([*known, *admitted]) if only_new else self._look()
             return [
-                _block("seed" if kind == "seed" else phase, names, members) for kind, names, members in groups
+                block_of_group("seed" if kind == "seed" else phase, names, members)
+                for kind, names, members in groups
             ]
 
     def _moved(self) -> list[Tracked]:
@@ -326,55 +322,3 @@ class Variables:
         if regroup or self._groups is None:
             self._groups = grouped([one for one in self._seen if one.reported])
         return self._groups
-
-
-def grouped(tracked: Sequence[Any]) -> list[Group]:
-    kinds = dict.fromkeys(one.phase for one in tracked)
-    members = {kind: [one for one in tracked if one.phase == kind] for kind in kinds}
-    return [(kind, tuple(one.name for one in members[kind]), members[kind]) for kind in kinds]
-
-
-def blocks_of(phase: str, members: Sequence[Any], arrays: Sequence[Any]) -> list[Block]:
-    """The values of variables that have a name and a phase. States of random streams go under `seed`."""
-    values = dict(zip(members, arrays, strict=True))
-    return [
-        Block.of(
-            "seed" if kind == "seed" else phase, [(one.name, np.asarray(values[one])) for one in of_kind]
-        )
-        for kind, _, of_kind in grouped(members)
-    ]
-
-
-def _block(phase: str, names: tuple[str, ...], members: list[Tracked]) -> Block:
-    digests = [one.digest for one in members]
-    return Block(phase, names, digests, lambda number: members[number].value(), kinds=kinds_of(members))
-
-
-def kinds_of(members: list[Tracked]) -> str:
-    """The kinds of their digests, as in a Layout."""
-    return joined_kinds(DEVICE if one.on_device else HOST for one in members)
-
-
-def _is_seed_state(name: str) -> bool:
-    return name.rpartition("/")[2].partition("#")[0] in ("seed_generator_state", "StateVar")
-
-
-def _name_at_site(name: str, site: tuple[str, int] | None) -> str:
-    """The name it was given, or else the name it is assigned to on the line that made it."""
-    if name.rpartition("/")[2] != "Variable" or site is None:
-        return name
-    return assigned_name(*site) or name
-
-
-@lru_cache(maxsize=4096)
-def assigned_name(file: str, line: int) -> str | None:
-    source = linecache.getline(file, line).strip()
-    try:
-        statement = ast.parse(source).body[0]
-    except (SyntaxError, IndexError):
-        return None
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    target = targets[0] if targets else None
-    if isinstance(target, ast.Name):
-        return target.id
-    return target.attr if isinstance(target, ast.Attribute) else None
