@@ -97,6 +97,15 @@ def test_replicas_of_one_process(tmp_path: Path, count: int, ops: str) -> None:
     every_replica_is_seen(Path(document["recordings"][0]), count)
 
 
+@pytest.mark.slow
+def test_a_program_that_sums_by_nccl_is_tried_without_a_gpu(tmp_path: Path) -> None:
+    document = check(
+        program(tmp_path, DATA, mirrored(2, "NcclAllReduce"), MODEL, LOOP), "--replicas", "2"
+    ).document
+    assert (document["verdict"], document["steps_compared"]) == ("repeats", 4), document
+    assert any(note.startswith("NcclAllReduce works on GPUs alone") for note in document["notes"]), document
+
+
 def test_gradients_that_two_reductions_sum_in_other_orders(tmp_path: Path) -> None:
     ops = FIRST + (
         "ops = tf.distribute.ReductionToOneDevice() if first() else tf.distribute.HierarchicalCopyAllReduce()\n"
