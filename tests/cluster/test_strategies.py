@@ -413,6 +413,21 @@ def test_a_worker_that_skips_its_last_batch(tmp_path: Path, how: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_worker_whose_fit_ends_a_batch_early(tmp_path: Path) -> None:
+    """It sums up the metrics of its epoch while the other trains, and TensorFlow ends both."""
+    short = FIT.replace("DATA", "OFF").replace(".batch(8)", ".shard(2, me).batch(8).take(2 - me)")
+    path = program(tmp_path, DATA, WORKERS, MODEL, short, keras="tf_keras")
+    answer = check(path, "--workers", "2", "--worker-timeout", "20s")
+    document = answer.document
+    assert (answer.code, document["verdict"]) == (2, "undecided"), document
+    assert not any("the other twin may hold" in note for note in document["notes"]), document
+    (found,) = document["findings"]
+    assert (found["code"], found["confirmed"]) == ("TW602", False), document
+    assert found["message"].endswith("their shares may be uneven")
+    assert found["line"] == line_of(path, ".shard(2, me)")
+
+
+@pytest.mark.slow
 def test_shares_by_the_order_of_files(tmp_path: Path) -> None:
     listed = """
 if not os.path.isdir("data"):

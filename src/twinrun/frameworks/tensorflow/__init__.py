@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -40,6 +41,7 @@ class TensorFlow(Framework):
     )  # fmt: skip
 
     peer_errors = ("UnavailableError", "AbortedError", "CancelledError")
+    mismatch = re.compile(r"Collective instance \d+ expected .* but got ")
 
     def attach(self, recorder: Recorder) -> Sequence[Point]:
         if recorder.spec.replicas:
