@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _MOST = 2**63 - 1  # that a number may be
 _LONGEST = 10 * 365 * 86_400.0  # seconds
+_MOST_WORKERS = 128  # each is a process in every twin, all on this machine
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Option:
     kind: Literal["text", "texts", "count", "counts", "time", "size", "switch", "pin", "choice"] = "text"
     default: Any = None
     least: int = 1
+    most: int = _MOST
     metavar: str | None = None
     flag: tuple[str, ...] = ()
     variable: str = ""
@@ -67,8 +69,8 @@ class Option:
             raise UsageError(f"invalid value for {name}: {value!r}", hint="write a whole number")
         if int(value) < self.least:
             raise UsageError(f"{name} must be at least {self.least}, not {value}")
-        if int(value) > _MOST:
-            raise UsageError(f"{name} must be at most {_MOST}, not {value}")
+        if int(value) > self.most:
+            raise UsageError(f"{name} must be at most {self.most}, not {value}")
         return int(value)
 
     def _counts(self, name: str, value: Any) -> tuple[int, ...]:
@@ -112,11 +114,13 @@ OPTIONS: dict[str, Option] = {
         "Run each twin as a cluster of N workers on this machine, connected through TF_CONFIG. "
         "With several numbers (1,2,4), run the program once with each, pinned, and compare these runs.",
         "counts",
+        most=_MOST_WORKERS,
         metavar="N[,N…]",
     ),
     "replicas": Option(
         "Make N logical CPU devices where there is no GPU, to test programs that use several devices.",
         "count",
+        most=_MOST_WORKERS,
     ),
     "worker_timeout": Option("How long all workers of a cluster may be idle.", "time", "60s"),
     "engine": Option(

@@ -97,6 +97,15 @@ def test_replicas_of_one_process(tmp_path: Path, count: int, ops: str) -> None:
     every_replica_is_seen(Path(document["recordings"][0]), count)
 
 
+@pytest.mark.slow
+def test_a_program_that_sums_by_nccl_is_tried_without_a_gpu(tmp_path: Path) -> None:
+    document = check(
+        program(tmp_path, DATA, mirrored(2, "NcclAllReduce"), MODEL, LOOP), "--replicas", "2"
+    ).document
+    assert (document["verdict"], document["steps_compared"]) == ("repeats", 4), document
+    assert any(note.startswith("NcclAllReduce works on GPUs alone") for note in document["notes"]), document
+
+
 def test_gradients_that_two_reductions_sum_in_other_orders(tmp_path: Path) -> None:
     ops = FIRST + (
         "ops = tf.distribute.ReductionToOneDevice() if first() else tf.distribute.HierarchicalCopyAllReduce()\n"
@@ -401,6 +410,21 @@ def test_a_worker_that_skips_its_last_batch(tmp_path: Path, how: str) -> None:
     (found,) = document["findings"]
     assert found["code"] == "TW602" and "uneven" in found["message"], document
     assert found["line"] == line_of(path, "whole.shard(")
+
+
+@pytest.mark.slow
+def test_a_worker_whose_fit_ends_a_batch_early(tmp_path: Path) -> None:
+    """It sums up the metrics of its epoch while the other trains, and TensorFlow ends both."""
+    short = FIT.replace("DATA", "OFF").replace(".batch(8)", ".shard(2, me).batch(8).take(2 - me)")
+    path = program(tmp_path, DATA, WORKERS, MODEL, short, keras="tf_keras")
+    answer = check(path, "--workers", "2", "--worker-timeout", "20s")
+    document = answer.document
+    assert (answer.code, document["verdict"]) == (2, "undecided"), document
+    assert not any("the other twin may hold" in note for note in document["notes"]), document
+    (found,) = document["findings"]
+    assert (found["code"], found["confirmed"]) == ("TW602", False), document
+    assert found["message"].endswith("their shares may be uneven")
+    assert found["line"] == line_of(path, ".shard(2, me)")
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ def test_what_has_no_meaning_here_is_refused() -> None:
         with pytest.raises(UsageError):
             check_options(Program("train.py"), workers="1,2", **given)
         check_options(Program("train.py"), workers="2", **given)
-    for workers in ("2,2", "1,,2", "0,1", "1;2"):
+    for workers in ("2,2", "1,,2", "0,1", "1;2", "129", "1,99999"):
         with pytest.raises(UsageError):
             check_options(Program("train.py"), workers=workers)
     assert check_options(Program("train.py"), workers=(1, 2, 4)).worker_counts == (1, 2, 4)

@@ -268,6 +268,10 @@ def test_what_ended_a_cluster_is_the_failure_of_the_worker_to_blame(tmp_path: Pa
     (folder / files.END).write_bytes(msgspec.json.encode(End("failed", Facts(failure=failure))))
     known = [with_children(Facts(worker_end=end), tmp_path) for end in (WorkerEnd(0, -9), WorkerEnd(1, 1))]
     assert [facts.failure for facts in known] == [None, failure]
+    text = "Collective instance 12 expected type 0 and data_type 9 but got type 0 and data_type 1"
+    other = Failure(["InternalError"], text)
+    (folder / files.END).write_bytes(msgspec.json.encode(End("failed", Facts(failure=other))))
+    assert with_children(Facts(worker_end=WorkerEnd(1, 1)), tmp_path).failure is None
 
 
 OWN = """

@@ -13,6 +13,7 @@ from tensorflow.python.distribute import input_ops
 from tensorflow.python.lib.io import _pywrap_file_io
 
 from twinrun.frameworks.keras.patches import _fit
+from twinrun.frameworks.tensorflow import TensorFlow
 from twinrun.frameworks.tensorflow.replicas import _place
 from twinrun.frameworks.tensorflow.sources.shards import Shards
 from twinrun.frameworks.tensorflow.sources.strategies import Strategies, _reduction
@@ -143,3 +144,9 @@ def test_listings_of_gfile_are_those_of_a_directory(
     patched.varied.clear()
     patched.log.frozen = lambda *_: 0
     assert listed(str(tmp_path)) == sorted(names)
+
+
+def test_what_every_machine_without_a_gpu_logs_is_no_last_line() -> None:
+    no_gpu = "E0000 00:00:1795121621.634642   26806 cuda_platform.cc:52] failed call to cuInit: UNKNOWN ERROR (303)"
+    assert TensorFlow().is_log_noise(no_gpu)
+    assert not TensorFlow().is_log_noise("E0000 00:00:1795121621.634642   26806 check.cc:52] out of memory")

@@ -3,6 +3,7 @@ the entry point `twinrun.frameworks`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,8 @@ class Framework:
     resource_errors: tuple[str, ...] = ()
     # Exceptions of a worker that waits for another which is gone.
     peer_errors: tuple[str, ...] = ()
+    # What the exception of a worker says that took part in another operation than the others at the same time.
+    mismatch: re.Pattern[str] | None = None
 
     # inside the program's process
 

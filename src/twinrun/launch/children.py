@@ -20,7 +20,7 @@ from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
 from twinrun.protocol.facts import Failure, Inputs, WorkerEnd
 from twinrun.protocol.messages import End, SoFar, Trouble
-from twinrun.protocol.registry import lost_peer
+from twinrun.protocol.registry import lost_peer, mismatched
 from twinrun.recording.folder import open_recording
 from twinrun.recording.reader import Reader
 from twinrun.recording.store import FILE, FIRST_CHAIN
@@ -193,12 +193,16 @@ def with_children(facts: Facts, twin: Path) -> Facts:
 
 def _failure(workers: Mapping[int, End], blamed: WorkerEnd | None) -> Failure | None:
     """What ended a cluster: others fail because the worker to blame has. One that misses a worker which has come to its end
-    failed on nothing else."""
+    failed on nothing else, and one that was at another operation than the others did so for no resource."""
     one_ended = any(end.status == "ended" for end in workers.values())
     failures = (
         end.facts.failure for number, end in workers.items() if blamed is None or number == blamed.number
     )
-    return next((each for each in failures if each and not (one_ended and lost_peer(each))), None)
+    return next((each for each in failures if each and not _is_of_others(each, one_ended)), None)
+
+
+def _is_of_others(failure: Failure, one_ended: bool) -> bool:
+    return mismatched(failure) or (one_ended and lost_peer(failure))
 
 
 def _union(lists: Iterable[list[str]]) -> list[str]:

@@ -16,7 +16,7 @@ from twinrun.launch.round import Round
 from twinrun.protocol import Event, Facts, relative
 from twinrun.protocol.facts import WorkerEnd
 from twinrun.protocol.messages import End
-from twinrun.protocol.registry import lost_peer, source
+from twinrun.protocol.registry import lost_peer, mismatched, source
 from twinrun.result import REPEATS, CheckResult
 
 CODE = "TW602"
@@ -127,9 +127,18 @@ def _uneven(twin: Path, facts: Facts) -> Finding | None:
         number for number, end in ends.items() if end.status == "ended" and _trains_with_others(end.facts)
     ]
     failed = facts.worker_end
-    if failed is None or failed.failed or not early:
+    if failed is None or failed.failed:
         return None
     end = ends.get(failed.number)
+    failure = end.facts.failure if end is not None else None
+    if failure is not None and mismatched(failure):
+        message = (
+            f"worker {failed.number} was at another operation than the others: their shares may be uneven"
+        )
+        how = "one that has read its share sums up its metrics, while others still train"
+        return _finding(facts, message, how, confirmed=False)
+    if not early:
+        return None
     waited = _waited(failed, end)
     if not waited and end is not None:  # it failed by itself
         return None

@@ -69,6 +69,12 @@ def lost_peer(failure: Failure) -> bool:
     return any(not set(framework.peer_errors).isdisjoint(failure.kinds) for framework in frameworks())
 
 
+def mismatched(failure: Failure) -> bool:
+    """Whether a worker failed because others were at another operation of their common training."""
+    patterns = (framework.mismatch for framework in frameworks())
+    return any(pattern is not None and pattern.search(failure.text) is not None for pattern in patterns)
+
+
 def source(name: str) -> Source:
     for each in sources():
         if each.name == name:

@@ -25,3 +25,10 @@ def on_cpus(devices: Any) -> Any:
     if not isinstance(devices, (list, tuple)) or tf.config.list_physical_devices("GPU"):
         return devices
     return [re.sub("gpu", "CPU", str(device), flags=re.IGNORECASE) for device in devices]
+
+
+def reduction_of_cpus(given: Any) -> Any:
+    """What a strategy sums its gradients by, where that is NCCL, which knows GPUs alone: what works on any device."""
+    if not isinstance(given, tf.distribute.NcclAllReduce) or tf.config.list_physical_devices("GPU"):
+        return given
+    return tf.distribute.HierarchicalCopyAllReduce()

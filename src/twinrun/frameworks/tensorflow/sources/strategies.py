@@ -39,6 +39,11 @@ _IN_ORDER = (
     "addresses in TF_CONFIG, and the shapes of what is reduced, the same in every run"
 )
 
+_NO_NCCL = (
+    "NcclAllReduce works on GPUs alone: on the devices that --replicas makes, gradients are summed by "
+    "HierarchicalCopyAllReduce"
+)
+
 
 class Made(msgspec.Struct, frozen=True):
     """A strategy as it was made."""
@@ -50,13 +55,16 @@ class Made(msgspec.Struct, frozen=True):
 
 
 def _mirrored(session: Any, original: Any) -> Any:
-    from twinrun.frameworks.tensorflow.logical_devices import on_cpus
+    from twinrun.frameworks.tensorflow.logical_devices import on_cpus, reduction_of_cpus
 
     @wraps(original)
     def __init__(self: Any, devices: Any = None, cross_device_ops: Any = None) -> None:  # noqa: N807
         who = caller()
         if session.spec is not None and session.spec.replicas:
-            devices = on_cpus(devices)
+            devices, given = on_cpus(devices), cross_device_ops
+            cross_device_ops = reduction_of_cpus(given)
+            if cross_device_ops is not given:
+                session.notes.append(_NO_NCCL)
         if _frozen(session, "one-replica", who):
             devices = [str(device) for device in devices][:1] if devices else ["/CPU:0"]
         if _frozen(session, "one-device", who):
