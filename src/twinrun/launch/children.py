@@ -18,6 +18,7 @@ from twinrun.errors import BadRecording
 from twinrun.protocol import Event, Facts
 from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
+from twinrun.protocol.event import WORKER
 from twinrun.protocol.facts import Failure, Inputs, WorkerEnd
 from twinrun.protocol.messages import End, SoFar, Trouble
 from twinrun.protocol.registry import lost_peer
@@ -170,7 +171,8 @@ def with_children(facts: Facts, twin: Path) -> Facts:
     ends = ends_of(twin)
     ended = [end.facts for _, _, end in ends if end is not None]
     facts = replace(facts, unrepeatable=unrepeatable(facts.unrepeatable, twin))
-    if not ended:
+    used = [(about, _events(folder, end)) for about, folder, end in ends]
+    if not ended and not any(events for _, events in used):
         return facts
     workers = {about.worker: end for about, _, end in ends if end is not None and about.worker is not None}
     if workers:
@@ -184,11 +186,32 @@ def with_children(facts: Facts, twin: Path) -> Facts:
         *(_union(getattr(each.inputs, name) for each in everyone) for name in ("paths", "changed", "fresh"))
     )
     return replace(
-        facts, inputs=inputs, events=_merged(each.events for each in everyone),
+        facts, inputs=inputs, events=_merged([facts.events, *_by_workers(used)]),
         notes=_union(each.notes for each in everyone),
         placed=dict(sum((Counter(each.placed) for each in everyone), Counter())),
         findings=list(dict.fromkeys(finding for each in everyone for finding in each.findings)),
     )  # fmt: skip
+
+
+def _events(folder: Path, end: End | None) -> list[Event]:
+    """What a child used: all of it, or what it had written down when it was ended from outside."""
+    return end.facts.events if end is not None else list(_known(folder, None).events)
+
+
+def _by_workers(used: list[tuple[ChildProcess, list[Event]]]) -> list[list[Event]]:
+    """The logs of children. What several of them did by the same line of a function, or workers of a pool did, each did
+    for the work that it got."""
+    users = Counter(event.key for _, events in used for event in events)
+    pools = sum(about.pool for about, _ in used)
+
+    def shared(about: ChildProcess, event: Event) -> bool:
+        several = users[event.key] > 1 or (about.pool and pools > 1)
+        return several and about.worker is None and not event.context and event.function != "<module>"
+
+    return [
+        [replace(event, context=WORKER) if shared(about, event) else event for event in events]
+        for about, events in used
+    ]
 
 
 def _failure(workers: Mapping[int, End], blamed: WorkerEnd | None) -> Failure | None:

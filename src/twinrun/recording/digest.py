@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _MOST_THREADS = 4
 _BYTES_PER_THREAD = 4 << 20  # with less to do, handing over costs more than it brings
@@ -70,8 +72,7 @@ class Digester:
     def __init__(self, sizes: Sequence[int]) -> None:
         """`sizes` in bytes, of the tensors that will be given, in their order."""
         self._shares = _shares(sizes, min(_MOST_THREADS, len(os.sched_getaffinity(0))))
-        others = len(self._shares) - 1
-        self._pool = ThreadPoolExecutor(others, "twinrun-digest") if others else None
+        self._pool = _pool(len(self._shares) - 1)
 
     def digest(self, arrays: Sequence[np.ndarray]) -> list[int]:
         if self._pool is None:
@@ -91,6 +92,17 @@ class Digester:
         for job in jobs:
             job.result()
         return digests
+
+
+def _pool(threads: int) -> ThreadPoolExecutor | None:
+    """None without threads, and where the interpreter is ending: `concurrent.futures` can then no longer be imported."""
+    if not threads:
+        return None
+    try:
+        from concurrent.futures import ThreadPoolExecutor
+    except RuntimeError:
+        return None
+    return ThreadPoolExecutor(threads, "twinrun-digest")
 
 
 def _shares(sizes: Sequence[int], threads: int) -> list[list[int]]:

@@ -122,6 +122,9 @@ class EventLog:
         """A mark for `since`."""
         return self._order
 
+    def __len__(self) -> int:
+        return len(self._events)
+
     def since(self, order: int) -> list[Use]:
         """What was used since the mark was taken."""
         with self._lock:
@@ -171,6 +174,11 @@ class EventLog:
         value = real() if number is None else frozen(number)
         self.record(source, action, caller, call, data(value))
         return value
+
+    def begin_task(self) -> None:
+        """In a worker: what is frozen gives each piece of work the same values, whichever worker gets it."""
+        with self._lock:
+            self._turns.clear()
 
     def turns(self, source: str, action: str, caller: Caller) -> int:
         """How often this line was frozen so far."""
