@@ -186,7 +186,7 @@ def with_children(facts: Facts, twin: Path) -> Facts:
         *(_union(getattr(each.inputs, name) for each in everyone) for name in ("paths", "changed", "fresh"))
     )
     return replace(
-        facts, inputs=inputs, events=_merged([facts.events, *_by_workers(used)]),
+        facts, inputs=inputs, events=_merged([facts.events, *_by_workers(used, facts.events)]),
         notes=_union(each.notes for each in everyone),
         placed=dict(sum((Counter(each.placed) for each in everyone), Counter())),
         findings=list(dict.fromkeys(finding for each in everyone for finding in each.findings)),
@@ -198,14 +198,15 @@ def _events(folder: Path, end: End | None) -> list[Event]:
     return end.facts.events if end is not None else list(_known(folder, None).events)
 
 
-def _by_workers(used: list[tuple[ChildProcess, list[Event]]]) -> list[list[Event]]:
+def _by_workers(used: list[tuple[ChildProcess, list[Event]]], own: list[Event]) -> list[list[Event]]:
     """The logs of children. What several of them did by the same line of a function, or workers of a pool did, each did
     for the work that it got."""
     users = Counter(event.key for _, events in used for event in events)
-    pools = sum(about.pool for about, _ in used)
+    # One worker of several may have got all the work.
+    pools = any(event.action == "pool" for event in own) or sum(about.pool for about, _ in used) > 1
 
     def shared(about: ChildProcess, event: Event) -> bool:
-        several = users[event.key] > 1 or (about.pool and pools > 1)
+        several = users[event.key] > 1 or (about.pool and pools)
         return several and about.worker is None and not event.context and event.function != "<module>"
 
     return [
@@ -244,6 +245,6 @@ def _merged(logs: Iterable[list[Event]]) -> list[Event]:
 def _together(one: Event, other: Event) -> Event:
     return replace(
         one, last=other.last, count=one.count + other.count, size=one.size + other.size,
-        threads=max(one.threads, other.threads), seeded=one.seeded and other.seeded,
+        processes=tuple(dict.fromkeys((*one.processes, *other.processes))), threads=max(one.threads, other.threads), seeded=one.seeded and other.seeded,
         digest=xxhash.xxh3_64_hexdigest((one.digest + other.digest).encode()), draws=(one.draws + other.draws)[:_MOST_DRAWS],
     )  # fmt: skip

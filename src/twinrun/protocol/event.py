@@ -35,6 +35,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     threads: int = 1
     seeded: bool | None = None  # None: the source has no seed, or it is not known here
     seed: str | None = None  # the value that a call set as seed
+    processes: tuple[str, ...] = (
+        "",
+    )  # the interpreters that did so; one that a process is forked to is the same
     detail: Any = None
     digest: str = ""
     draws: tuple[str, ...] = ()  # digests of the first values, one by one

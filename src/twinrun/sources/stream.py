@@ -72,18 +72,22 @@ class StreamSource(Source):
         """The same seed was set in both twins before the first draw, and the stream was not reseeded since."""
         if event.seeded is False:
             return False
-        seeds = [one(pair).order for pair in evidence.seeds(self.stream) if not differs(pair)]
-        before = [order for order in seeds if order < event.order]
+        before = [seed.order for seed in self._seeds(evidence, event) if seed.order < event.order]
         lost = [one(pair).last for pair in evidence.of(self.stream, "reseed")]
         return bool(before) and not any(max(before) < order < event.last for order in lost)
 
     def seed_after(self, evidence: Evidence, event: Event) -> Event | None:
         """The call that seeds the stream, when it came after the first draw and none came before. A library that seeds
         the stream for itself with what it has just drawn seeds nothing."""
-        seeds = [one(pair) for pair in evidence.seeds(self.stream) if not differs(pair)]
+        seeds = self._seeds(evidence, event)
         if not seeds or any(seed.order < event.order for seed in seeds):
             return None
         return seeds[0]
+
+    def _seeds(self, evidence: Evidence, event: Event) -> list[Event]:
+        """The calls that seed the stream, alike in both twins, in the interpreter that this use was made in."""
+        seeds = [one(pair) for pair in evidence.seeds(self.stream) if not differs(pair)]
+        return [seed for seed in seeds if not set(seed.processes).isdisjoint(event.processes)]
 
     # Suspects.
 

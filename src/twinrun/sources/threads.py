@@ -21,7 +21,7 @@ from typing import Any
 from twinrun.protocol import Event, Evidence, Freeze, Point, SecondLook, Source, Stress, one, replacement
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Variation, inside
-from twinrun.twin.callers import caller, unseen
+from twinrun.twin.callers import caller, note_start, unseen
 from twinrun.twin.session import Session
 
 NAME = "threads"
@@ -121,6 +121,7 @@ _turns = _Turns()
 @replacement
 def _start_thread(session: Session, original: Any, self: threading.Thread) -> None:
     who = caller()
+    note_start(self, who)
     if who is None or who.via not in _LIBRARIES or _work(self).startswith(_INTERNAL):
         original(self)
         return
@@ -222,8 +223,8 @@ class Threads(Source):
             return
         code, message, advice = "TW403", "threads of the program race with one another", ""
         if threads[0].via == "concurrent" and evidence.first.phase == "batch":
-            code, message = "TW205", "workers of a pool race for what they draw from"
-            advice = "give each piece of work its own generator, made from (seed, its number)"
+            code, message = "TW205", "workers of a pool race for what they share"
+            advice = "give each piece of work a generator of its own, made from (seed, its number), and its own copy of what it changes"
         notes = _started("threads", threads)
         turns = self.suspect(threads, message, code=code, notes=notes, advice=advice)
         yield replace(turns, experiment="with these threads taking turns")
