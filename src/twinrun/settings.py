@@ -105,7 +105,10 @@ OPTIONS: dict[str, Option] = {
         "texts",
         metavar="SOURCE[.ACTION][:FILE:LINE]",
     ),
-    "stress": Option("Shuffle the CPU affinity of all twins but the first, so that races show.", "switch"),
+    "stress": Option(
+        "Shuffle the CPU affinity of all twins but the first, and switch between their threads more often, so that races show.",
+        "switch",
+    ),
     "trace_ops": Option(
         "Run functions eagerly and compare the current step op by op, as a diagnosis does.", "switch"
     ),

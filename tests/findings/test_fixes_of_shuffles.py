@@ -128,3 +128,14 @@ def test_the_options_are_found_from_the_map_that_they_act_on() -> None:
 @pytest.mark.parametrize("line", ["ds = ds.map(f, deterministic=flag)", "ds = ds.map(f)", "x.done = False"])
 def test_a_flag_that_is_not_plainly_false_is_left_alone(line: str) -> None:
     assert propose("TW202", "train.py", 1, f"{line}\n") is None
+
+
+def test_a_shuffle_that_takes_no_seed_gets_that_of_the_program() -> None:
+    source = "import keras\n\nmodel.fit(x, y)\n"
+    fix = propose("TW201", "train.py", 3, source, program=("train.py", source))
+    assert (
+        fix is not None
+        and fix.fixed == "import keras\n\nkeras.utils.set_random_seed(42)\n\nmodel.fit(x, y)\n"
+    )
+    seeded = source.replace("\n\n", "\n\nkeras.utils.set_random_seed(1)\n", 1)
+    assert propose("TW201", "train.py", 4, seeded, program=("train.py", seeded)) is None

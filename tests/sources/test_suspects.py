@@ -395,3 +395,26 @@ def test_a_listing_of_the_programs_own_comes_before_one_of_an_import() -> None:
     pairs = side_by_side([imported, inside, own], [other(each) for each in (imported, inside, own)])
     reached = FileListing().reached_by("fileorder", Evidence(Difference(1, "batch", "x"), pairs))
     assert [suspect.line for suspect in reached] == [16, 9, 6]
+
+
+def test_a_seed_reaches_the_processes_that_set_it_and_no_other() -> None:
+    seed = event(NUMPY_SEED, 3, seed="1")
+    child = event(NUMPY, 9, processes=("1",))
+    first = found([seed, child], [seed, other(child)])[0]
+    assert (first.code, first.line) == ("TW102", 9)
+    assert first.message.endswith("draws from NumPy's global stream, which is not seeded")
+    own = event(NUMPY_SEED, 3, seed="1", processes=("", "1"))
+    assert "though its stream is seeded" in found([own, child], [own, other(child)])[0].message
+
+
+def test_what_worker_processes_draw_is_suspected_though_it_is_seeded_and_looks_alike() -> None:
+    seed, draw = event(NUMPY_SEED, 3, seed="1"), event(NUMPY, 9, context="worker")
+    suspect = found([seed, draw], [seed, draw])[0]
+    assert (suspect.code, suspect.line, suspect.testable) == ("TW205", 9, True)
+    assert "worker processes" in suspect.message
+
+
+def test_a_pool_of_processes_is_suspected_of_what_its_workers_keep() -> None:
+    pool = event(("threads", "pool"), 7, call="Pool")
+    suspect = found([pool], [pool])[0]
+    assert (suspect.code, suspect.freeze) == ("TW205", (Freeze("threads", "pool", "/p/train.py", 7),))

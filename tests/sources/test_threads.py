@@ -36,3 +36,9 @@ def test_many_pools_take_turns_without_waiting_for_workers_that_have_nothing_to_
     assert (
         time.monotonic() - began < 1.5 * POOLS
     )  # it takes a tenth of that; two seconds for each pool would be more
+
+
+def test_a_stressed_twin_switches_between_its_threads_more_often_from_the_start(tmp_path: Path) -> None:
+    program = write(tmp_path, "import sys\nprint(sys.getswitchinterval())\n" + PLAIN + "train(2)\n")
+    answer = twinrun("check", "--stress", "--no-diagnose", "--output-format", "json", program)
+    assert [round(float(text), 6) for text in outputs(answer.document)] == [0.005, 0.0001]

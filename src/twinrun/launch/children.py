@@ -18,6 +18,7 @@ from twinrun.errors import BadRecording
 from twinrun.protocol import Event, Facts
 from twinrun.protocol import child as files
 from twinrun.protocol.child import ChildProcess
+from twinrun.protocol.event import WORKER
 from twinrun.protocol.facts import Failure, Inputs, WorkerEnd
 from twinrun.protocol.messages import End, SoFar, Trouble
 from twinrun.protocol.registry import lost_peer, mismatched
@@ -170,7 +171,8 @@ def with_children(facts: Facts, twin: Path) -> Facts:
     ends = ends_of(twin)
     ended = [end.facts for _, _, end in ends if end is not None]
     facts = replace(facts, unrepeatable=unrepeatable(facts.unrepeatable, twin))
-    if not ended:
+    used = [(about, _events(folder, end)) for about, folder, end in ends]
+    if not ended and not any(events for _, events in used):
         return facts
     workers = {about.worker: end for about, _, end in ends if end is not None and about.worker is not None}
     if workers:
@@ -184,11 +186,33 @@ def with_children(facts: Facts, twin: Path) -> Facts:
         *(_union(getattr(each.inputs, name) for each in everyone) for name in ("paths", "changed", "fresh"))
     )
     return replace(
-        facts, inputs=inputs, events=_merged(each.events for each in everyone),
+        facts, inputs=inputs, events=_merged([facts.events, *_by_workers(used, facts.events)]),
         notes=_union(each.notes for each in everyone),
         placed=dict(sum((Counter(each.placed) for each in everyone), Counter())),
         findings=list(dict.fromkeys(finding for each in everyone for finding in each.findings)),
     )  # fmt: skip
+
+
+def _events(folder: Path, end: End | None) -> list[Event]:
+    """What a child used: all of it, or what it had written down when it was ended from outside."""
+    return end.facts.events if end is not None else list(_known(folder, None).events)
+
+
+def _by_workers(used: list[tuple[ChildProcess, list[Event]]], own: list[Event]) -> list[list[Event]]:
+    """The logs of children. What several of them did by the same line of a function, or workers of a pool did, each did
+    for the work that it got."""
+    users = Counter(event.key for _, events in used for event in events)
+    # One worker of several may have got all the work.
+    pools = any(event.action == "pool" for event in own) or sum(about.pool for about, _ in used) > 1
+
+    def shared(about: ChildProcess, event: Event) -> bool:
+        several = users[event.key] > 1 or (about.pool and pools)
+        return several and about.worker is None and not event.context and event.function != "<module>"
+
+    return [
+        [replace(event, context=WORKER) if shared(about, event) else event for event in events]
+        for about, events in used
+    ]
 
 
 def _failure(workers: Mapping[int, End], blamed: WorkerEnd | None) -> Failure | None:
@@ -225,6 +249,6 @@ def _merged(logs: Iterable[list[Event]]) -> list[Event]:
 def _together(one: Event, other: Event) -> Event:
     return replace(
         one, last=other.last, count=one.count + other.count, size=one.size + other.size,
-        threads=max(one.threads, other.threads), seeded=one.seeded and other.seeded,
+        processes=tuple(dict.fromkeys((*one.processes, *other.processes))), threads=max(one.threads, other.threads), seeded=one.seeded and other.seeded,
         digest=xxhash.xxh3_64_hexdigest((one.digest + other.digest).encode()), draws=(one.draws + other.draws)[:_MOST_DRAWS],
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 T = TypeVar("T")
+WORKER = "worker"  # the context of what several processes do, each for the work that it gets
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +25,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     call: str  # as the user would write it
     via: str = ""  # the library that the user's line called, where it did not use the source itself
     entry: str = ""  # the function of that library; empty while the library is being imported
-    context: str = ""  # "py_function", "generator", "loader", "graph", "import of MODULE", or nothing
+    context: str = ""  # "py_function", "generator", "loader", "graph", WORKER, "import of MODULE", or nothing
     subject: str = ""
     order: int = 0  # of its first use, over the whole log
     last: int = 0  # of its last use
@@ -34,6 +35,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     threads: int = 1
     seeded: bool | None = None  # None: the source has no seed, or it is not known here
     seed: str | None = None  # the value that a call set as seed
+    processes: tuple[str, ...] = (
+        "",
+    )  # the interpreters that did so; one that a process is forked to is the same
     detail: Any = None
     digest: str = ""
     draws: tuple[str, ...] = ()  # digests of the first values, one by one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from twinrun.protocol.event import Event
 from twinrun.protocol.evidence import Trace
 from twinrun.protocol.facts import DatasetsAudit, Facts, Failure, Replicated
 from twinrun.recording.outline import Key, Outline, Part
@@ -43,11 +44,13 @@ class End(msgspec.Struct, frozen=True):
 
 
 class SoFar(msgspec.Struct, frozen=True):
-    """What a child knows of its strategy while it trains, and of its failure before it has ended; see Facts."""
+    """What a child knows before it has ended: of its strategy while it trains, of its failure, and what it used until
+    it last handed over a result; see Facts."""
 
     replicated: Replicated | None = None
     unrepeatable: str | None = None
     failure: Failure | None = None
+    events: tuple[Event, ...] = ()
 
 
 # Questions to a twin that is held, and their answers.

@@ -1,7 +1,7 @@
 """The digest of a tensor: xxh3 of its bytes with its type and shape mixed in.
 
-The host hashes what it can read without copying. What lies on a GPU is digested there, by the sums of `sum_digest`; a
-frame says of each digest which of the two it is.
+On a CPU the host hashes what it can read without copying. A device digest would take the same three arguments
+and return the same kind of number; nothing above this file knows where it was computed.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ class Digester:
     def __init__(self, sizes: Sequence[int]) -> None:
         """`sizes` in bytes, of the tensors that will be given, in their order."""
         self._shares = _shares(sizes, min(_MOST_THREADS, len(os.sched_getaffinity(0))))
-        others = len(self._shares) - 1
-        self._pool = _pool(others) if others else None
+        self._pool = _pool(len(self._shares) - 1)
 
     def digest(self, arrays: Sequence[np.ndarray]) -> list[int]:
         if self._pool is None:
@@ -96,7 +95,9 @@ class Digester:
 
 
 def _pool(threads: int) -> ThreadPoolExecutor | None:
-    """None where the interpreter is ending: nothing that starts threads can be imported any more."""
+    """None without threads, and where the interpreter is ending: `concurrent.futures` can then no longer be imported."""
+    if not threads:
+        return None
     try:
         from concurrent.futures import ThreadPoolExecutor
     except RuntimeError:

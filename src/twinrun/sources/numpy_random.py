@@ -10,7 +10,7 @@ from twinrun.protocol.point import Need
 from twinrun.sources.generators import seeded_after_all
 from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource
-from twinrun.twin.callers import caller, unseen
+from twinrun.twin.callers import caller, thread_starter, unseen
 from twinrun.twin.session import Session
 
 NAME = "numpy-random"
@@ -52,7 +52,9 @@ def _draw(name: str) -> Wrap:
         def data(result: Any) -> bytes:
             return _bytes(args[0] if name == "shuffle" and args else result)
 
-        return session.log.value(NAME, "draw", caller(), f"np.random.{name}", real, frozen, data)
+        return session.log.value(
+            NAME, "draw", caller() or thread_starter(), f"np.random.{name}", real, frozen, data
+        )
 
     return draw
 

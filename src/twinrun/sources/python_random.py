@@ -13,7 +13,7 @@ from twinrun.sources.library_generators import NAME as GENERATORS
 from twinrun.sources.library_generators import OF_PYTHON, pinned_seed, record_making
 from twinrun.sources.seeding import apply_seed, read_seed, record_seeding
 from twinrun.sources.stream import StreamSource
-from twinrun.twin.callers import Caller, blamed_caller, caller
+from twinrun.twin.callers import Caller, blamed_caller, caller, thread_starter
 from twinrun.twin.event_log import as_bytes
 from twinrun.twin.session import Session
 
@@ -39,7 +39,7 @@ def _draw(name: str) -> Wrap:
         def data(result: Any) -> bytes:
             return as_bytes(args[0] if name == "shuffle" and args else result)
 
-        who = blamed_caller()
+        who = blamed_caller() or thread_starter()
         owner = session.log.owner(NAME, who)  # a framework that takes its default seeds from here
         action = "draw" if owner == NAME else "take"
         return session.log.value(owner, action, who, f"random.{name}", real, frozen, data)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from twinrun.knowledge.library_seeds import seedless
 from twinrun.protocol import Event, Evidence, Source, Suspect, Weight, differs, one
+from twinrun.protocol.event import WORKER
 from twinrun.protocol.evidence import Pair, in_library, is_direct
 from twinrun.protocol.registry import frameworks, sources
 
@@ -36,6 +37,8 @@ class StreamSource(Source):
         if by_shuffler(event):
             return _SHUFFLED
         if self.on_host:
+            if event.context == WORKER:
+                return _RACE_IN_INPUT
             if event.context in ("py_function", "generator"):
                 return _HOST_DRAW
             if event.context == "loader" and evidence.of("loaders"):
@@ -69,18 +72,22 @@ class StreamSource(Source):
         """The same seed was set in both twins before the first draw, and the stream was not reseeded since."""
         if event.seeded is False:
             return False
-        seeds = [one(pair).order for pair in evidence.seeds(self.stream) if not differs(pair)]
-        before = [order for order in seeds if order < event.order]
+        before = [seed.order for seed in self._seeds(evidence, event) if seed.order < event.order]
         lost = [one(pair).last for pair in evidence.of(self.stream, "reseed")]
         return bool(before) and not any(max(before) < order < event.last for order in lost)
 
     def seed_after(self, evidence: Evidence, event: Event) -> Event | None:
         """The call that seeds the stream, when it came after the first draw and none came before. A library that seeds
         the stream for itself with what it has just drawn seeds nothing."""
-        seeds = [one(pair) for pair in evidence.seeds(self.stream) if not differs(pair)]
+        seeds = self._seeds(evidence, event)
         if not seeds or any(seed.order < event.order for seed in seeds):
             return None
         return seeds[0]
+
+    def _seeds(self, evidence: Evidence, event: Event) -> list[Event]:
+        """The calls that seed the stream, alike in both twins, in the interpreter that this use was made in."""
+        seeds = [one(pair) for pair in evidence.seeds(self.stream) if not differs(pair)]
+        return [seed for seed in seeds if not set(seed.processes).isdisjoint(event.processes)]
 
     # Suspects.
 
@@ -98,7 +105,8 @@ class StreamSource(Source):
         seeds = [event.order for event in evidence.differing_seeds(self.stream)]
         for pair in evidence.of(self.name, self.draw_action):
             event = one(pair)
-            suspicious = event.seeded is False or (self.compares_values and differs(pair))
+            by_worker = self.on_host and event.context == WORKER  # seeded or not, who draws what is a race
+            suspicious = event.seeded is False or (self.compares_values and differs(pair)) or by_worker
             if suspicious and not any(event.order > order for order in seeds):
                 yield event
 
@@ -107,7 +115,7 @@ class StreamSource(Source):
         for event in events:
             late_seed = self.seed_after(evidence, event)
             code = _TOO_LATE if late_seed is not None else self.code_for(evidence, event)
-            seeded = self.is_seeded(evidence, event)
+            seeded = self.is_seeded(evidence, event) and event.context != WORKER
             notes = [f"{drawn(event)} is drawn at {event.place}"]
             if late_seed is not None:
                 notes.append(f"the seed is set at {late_seed.place}, after that")
@@ -212,6 +220,8 @@ def _message_by_place(code: str, event: Event) -> str:
     if code == _HOST_DRAW:
         inside = "a generator" if event.context == "generator" else "a host function of the input pipeline"
         return f"{event.call} is drawn inside {inside}"
+    if event.context == WORKER:
+        return f"{event.call} is drawn by several worker processes, and which of them does what is a race"
     if code in (_RACE_IN_INPUT, _RACE):
         workers = "loader workers" if event.context == "loader" else "threads"
         return f"{event.call} is drawn by several {workers} from one stream"
@@ -220,6 +230,8 @@ def _message_by_place(code: str, event: Event) -> str:
 
 def _advice(code: str, event: Event) -> str:
     """What to write instead, where the catalogue's advice would not help."""
+    if event.context == WORKER:
+        return "in the function that the workers run, draw from a generator made of a seed and the number of the piece of work"
     module = event.context.removeprefix("import of ")
     if code != _TOO_LATE or module == event.context:
         return ""

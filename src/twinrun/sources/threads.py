@@ -21,16 +21,19 @@ from typing import Any
 from twinrun.protocol import Event, Evidence, Freeze, Point, SecondLook, Source, Stress, one, replacement
 from twinrun.protocol.suspect import Suspect, Weight
 from twinrun.protocol.variation import Variation, inside
-from twinrun.twin.callers import caller, unseen
+from twinrun.twin.callers import caller, note_start, unseen
 from twinrun.twin.session import Session
 
 NAME = "threads"
 NUMBERED = "number the pieces of work, and sort the results by that number"
+KEPT = "let a worker keep nothing from one piece of work to the next, such as a generator that it draws from; make it anew for each"
 # Seconds in which nothing else runs beside a thread; one that waits for another takes longer than that.
 _ALONE = 2.0
 # A worker of a pool never ends. Seconds after which it is taken to wait for work, if it has computed nothing meanwhile.
 _AT_REST = 0.05
 _POOLS = ("concurrent.futures.thread", "multiprocessing.pool")
+_PROCESS_POOLS = ("concurrent.futures.process", "multiprocessing.pool")
+_WORKERS = ("processes", "max_workers")  # what pools call their number
 # Through which the user's own line starts a thread.
 _LIBRARIES = ("", "concurrent", "threading", "multiprocessing")
 # The internal threads of a pool of processes never end, and race for nothing of the program's.
@@ -55,7 +58,7 @@ class _Turns:
                 self._waiting.append(thread)
                 return
             self._run(thread)
-        if str(getattr(getattr(thread, "_target", None), "__module__", "")) in _POOLS:
+        if _module(thread) in _POOLS:
             _wait_for_rest(thread)
         else:
             _join(thread, _ALONE)
@@ -118,6 +121,7 @@ _turns = _Turns()
 @replacement
 def _start_thread(session: Session, original: Any, self: threading.Thread) -> None:
     who = caller()
+    note_start(self, who)
     if who is None or who.via not in _LIBRARIES or _work(self).startswith(_INTERNAL):
         original(self)
         return
@@ -140,11 +144,32 @@ def _join_thread(
 
 @replacement
 def _start_process(session: Session, original: Any, self: Any) -> None:
-    """Recorded, and never frozen: a process that waits for its reader cannot take turns."""
+    """Recorded, and never frozen: a process that waits for its reader cannot take turns. Those of a pool are known by it."""
     who = caller()
-    if who is not None and who.via in _LIBRARIES:
+    if who is not None and who.via in _LIBRARIES and _module(self) not in _PROCESS_POOLS:
         session.log.record(NAME, "process", who, _work(self))
     original(self)
+
+
+@replacement
+def _make_pool(
+    session: Session, original: Any, self: Any, workers: Any = None, *args: Any, **kwargs: Any
+) -> None:
+    """A pool of processes; with one worker, where an experiment freezes it."""
+    name = type(self).__name__
+    named = next((given for given in _WORKERS if given in kwargs), None)
+    workers = kwargs.pop(named) if named is not None else workers
+    who = caller()
+    if name != "ThreadPool" and workers != 1 and who is not None and who.via in _LIBRARIES:
+        session.log.record(NAME, "pool", who, name)
+        if session.log.frozen(NAME, "pool", who) is not None:
+            workers = 1
+    original(self, workers, *args, **kwargs)
+
+
+def _module(thread: Any) -> str:
+    """Where the function that it runs was defined."""
+    return str(getattr(getattr(thread, "_target", None), "__module__", ""))
 
 
 def _work(thread: Any) -> str:
@@ -164,12 +189,14 @@ def _keep_a_core_busy() -> None:
 class Threads(Source):
     name = NAME
     codes = ("TW205", "TW403")
-    actions = ("start", "omit")
+    actions = ("start", "omit", "pool")
     weight = Weight(init=1, batch=8, later=8)
     points = (
         Point("threading:Thread.start", _start_thread, "threads that the program starts"),
         Point("threading:Thread.join", _join_thread, "waiting for a thread that an experiment postpones"),
         Point("multiprocessing.process:BaseProcess.start", _start_process, "processes that the program starts"),
+        Point("multiprocessing.pool:Pool.__init__", _make_pool, "pools of processes"),
+        Point("concurrent.futures.process:ProcessPoolExecutor.__init__", _make_pool, "pools of processes"),
     )  # fmt: skip
     variations = (
         Variation(
@@ -196,8 +223,8 @@ class Threads(Source):
             return
         code, message, advice = "TW403", "threads of the program race with one another", ""
         if threads[0].via == "concurrent" and evidence.first.phase == "batch":
-            code, message = "TW205", "workers of a pool race for what they draw from"
-            advice = "give each piece of work its own generator, made from (seed, its number)"
+            code, message = "TW205", "workers of a pool race for what they share"
+            advice = "give each piece of work a generator of its own, made from (seed, its number), and its own copy of what it changes"
         notes = _started("threads", threads)
         turns = self.suspect(threads, message, code=code, notes=notes, advice=advice)
         yield replace(turns, experiment="with these threads taking turns")
@@ -210,7 +237,16 @@ class Threads(Source):
         )
 
     def _processes(self, evidence: Evidence) -> Iterator[Suspect]:
-        """Without an experiment: processes that pass their work on through a queue cannot take turns."""
+        """A pool can do with one worker. Processes that pass their work on through a queue cannot take turns."""
+        for pair in evidence.of(self.name, "pool"):
+            pool = one(pair)
+            yield self.suspect(
+                [pool],
+                f"what training gets depends on which worker process of {pool.call} does which work",
+                weight=Weight(init=1, batch=5, later=4),
+                experiment="with one worker process",
+                advice=KEPT,
+            )
         processes = [one(pair) for pair in evidence.of(self.name, "process")]
         if processes:
             yield self.suspect(

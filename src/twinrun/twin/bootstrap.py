@@ -23,6 +23,7 @@ from twinrun.twin.recorder import Recorder, activate, child_spec
 from twinrun.twin.session import Session, begin
 from twinrun.twin.shared_port import share_port
 from twinrun.twin.starting import POINTS, follow_exec
+from twinrun.twin.stress import switch_often
 from twinrun.twin.trouble import describe
 
 if TYPE_CHECKING:
@@ -40,11 +41,14 @@ def start(spec_file: str) -> None:
     if identity:
         spec = child_spec(spec)
     session = begin(spec)
+    session.log.process = identity
     try:
         recorder = session.recorder = activate(Recorder(spec, channel, session, family))
     except (TwinrunError, OSError) as problem:  # no room, or no permission, for a recording
         channel.send_message(TROUBLE, describe(problem, spec.folder))
         return
+    if spec.stressed:
+        switch_often()
     follow_children(recorder)
     share_port(family)
     follow_output(recorder)

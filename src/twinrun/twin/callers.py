@@ -21,6 +21,7 @@ _scandir = os.scandir  # before a source replaces it
 own = threading.local()  # `looking`: files listed and opened now are Twinrun's concern, not the program's
 _OURS = str(Path(__file__).absolute().parent.parent) + os.sep
 _PACKAGE = "twinrun"
+_STARTED_BY = "_twinrun_started_by"  # attribute of a thread
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,17 @@ def caller(skip: int = 2, passes: Callable[[FrameType, str], bool] | None = None
             near = near or via
         frame = frame.f_back
     return None
+
+
+def thread_starter() -> Caller | None:
+    """The user's line that led to the start of this thread: the one to blame for what a library draws in a thread of its
+    own, where no frame is the user's."""
+    return None if is_unseen() else getattr(threading.current_thread(), _STARTED_BY, None)
+
+
+def note_start(thread: threading.Thread, who: Caller | None) -> None:
+    """This line starts a thread, or else the line that led to the thread which does."""
+    setattr(thread, _STARTED_BY, who or thread_starter())
 
 
 def blamed_caller() -> Caller | None:

@@ -57,6 +57,7 @@ class EventLog:
     def __init__(self, freezes: Sequence[Freeze] = (), *, recording: bool = True) -> None:
         self.recording = recording
         self.step = 0  # kept current by the recorder
+        self.process = ""  # this interpreter, where the program has started it
         self._events: dict[tuple[str, str, str, int, str], _Open] = {}
         self._order = 0
         self._lock = threading.Lock()
@@ -83,7 +84,7 @@ class EventLog:
                 first = Event(
                     source=source, action=action, file=caller.file, line=caller.line, function=caller.function,
                     call=call, via=caller.via, entry=caller.entry, context=caller.context, subject=subject,
-                    order=self._order, step=self.step,
+                    order=self._order, step=self.step, processes=(self.process,),
                 )  # fmt: skip
                 event = self._events[key] = _Open(first)
             event.count += 1
@@ -121,6 +122,9 @@ class EventLog:
     def order(self) -> int:
         """A mark for `since`."""
         return self._order
+
+    def __len__(self) -> int:
+        return len(self._events)
 
     def since(self, order: int) -> list[Use]:
         """What was used since the mark was taken."""
@@ -171,6 +175,11 @@ class EventLog:
         value = real() if number is None else frozen(number)
         self.record(source, action, caller, call, data(value))
         return value
+
+    def begin_task(self) -> None:
+        """In a worker: what is frozen gives each piece of work the same values, whichever worker gets it."""
+        with self._lock:
+            self._turns.clear()
 
     def turns(self, source: str, action: str, caller: Caller) -> int:
         """How often this line was frozen so far."""

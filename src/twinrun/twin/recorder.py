@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from twinrun.protocol import Facts, Trace
+from twinrun.protocol import Event, Facts, Trace
 from twinrun.protocol.channel import ANSWER, ASK, DOING, END, GO, TROUBLE, Channel
 from twinrun.protocol.facts import Failure, Replicated, WorkerEnd
 from twinrun.protocol.messages import Doing, End, SoFar
@@ -73,6 +73,8 @@ class Recorder:
         self._layouts: dict[tuple[tuple[str, tuple[str, ...], str], ...], Layout] = {}
         self.status: Status = "ended"
         self._values_bytes = 0
+        self._events: tuple[Event, ...] = ()  # of a child, as last written down
+        self._events_up_to = 0
         self._clock = time.perf_counter()
         if not self.is_child:
             self._open()
@@ -133,8 +135,9 @@ class Recorder:
             self._blocks = []
             now = time.perf_counter()
             frame = self._frame(blocks, span, now - self._clock)
-            if self.is_child and not self.observed and frame.is_end and not frame.is_observation:
-                return  # it has weights, inherited or loaded, and has done nothing with them
+            idle = not self.observed and not frame.is_observation and (frame.is_end or not frame.digests)
+            if self.is_child and idle:
+                return  # it has weights at most, inherited or loaded, and has done nothing with them
             self._clock = now
             try:
                 if isinstance(self._channel, Mailbox):
@@ -223,6 +226,17 @@ class Recorder:
             for handler in self.at_pause:
                 handler()
             self.emit(0)
+            self._keep_events()
+
+    def _keep_events(self) -> None:
+        """Those of a child, for the case that it does not come to its end: when new ones were added, or when what is
+        written down is less than half of what was used."""
+        log = self.session.log
+        is_due = len(log) > len(self._events) or log.order > 2 * self._events_up_to
+        if is_due and self.spec.events and self.family.worker is None and isinstance(self._channel, Mailbox):
+            self._events, self._events_up_to = tuple(log.events()), log.order
+            with contextlib.suppress(OSError):
+                self._keep_so_far(self._channel)
 
     def _stop_here(self) -> None:
         """The number of steps asked for is reached: end the process, and run nothing more of the program."""
@@ -307,7 +321,7 @@ class Recorder:
         return hook
 
     def _keep_so_far(self, mailbox: Mailbox) -> None:
-        mailbox.keep(SoFar(self.replicated(), self.unrepeatable, self.failure))
+        mailbox.keep(SoFar(self.replicated(), self.unrepeatable, self.failure, self._events))
 
     def go_on_as_child(self) -> None:
         """In a forked child: the recording and the channel belong to the process that it was forked from, and so does
@@ -321,6 +335,7 @@ class Recorder:
         self._blocks, self._last, self._held, self._owed = [], [], None, False
         self.status, self.failure = "ended", None
         self.session.log.forget()
+        self._events, self._events_up_to = (), self.session.log.order
         for forget in self.after_fork:
             forget()
 

@@ -107,6 +107,7 @@ def _hand_over(session: Session, original: Any, *args: Any, **kwargs: Any) -> An
     recorder = session.recorder
     if recorder is not None and recorder.is_child and threading.current_thread() is threading.main_thread():
         recorder.settle()
+        session.log.begin_task()
     return original(*args, **kwargs)
 
 

@@ -7,8 +7,9 @@ from twinrun.findings.fixes.fix import Fix
 
 # What the program as a whole must do: fixed in the program's own file, wherever the finding is.
 OF_THE_PROGRAM = {"TW101", "TW102", "TW104", "TW105"}
-# Draws of Python or NumPy in code that a framework calls. Where it calls it in order, a seed of the program is enough.
-_IN_ORDER = {"TW204", "TW205"}
+# What a seed of the program may be enough for, by the codes of what it seeds: draws of Python or NumPy in code that a
+# framework calls, where it calls it in order, and a shuffle that takes no seed, as that of `fit`.
+_BY_A_SEED = {"TW204": ("TW102", "TW101"), "TW205": ("TW102", "TW101"), "TW201": ("TW104", "TW102")}
 
 
 def propose(
@@ -35,8 +36,8 @@ def propose(
             return found
     is_program = True if program is not None and program[0] == file else None
     found = first_fix(known, file, line, source, is_program=is_program, seed=seed)
-    if found is None and program is not None and known in _IN_ORDER:
+    if found is None and program is not None and known in _BY_A_SEED:
         drawn = (file, line, source)
-        seeded = (seeded_program(code, program, drawn, seed) for code in ("TW102", "TW101"))
+        seeded = (seeded_program(code, program, drawn, seed) for code in _BY_A_SEED[known])
         found = next((fix for fix in seeded if fix is not None), None)
     return found
