@@ -29,6 +29,9 @@ WHICH_PROGRAM = "twinrun check train.py --epochs 2, or twinrun check -m package.
 class Verbs(click.Group):
     """A group whose unknown verbs are answered with the nearest known one."""
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **{"subcommand_metavar": "VERB [ARGS]...", **settings})
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
             known = ", ".join(self.list_commands(ctx))
@@ -42,6 +45,12 @@ class Verbs(click.Group):
         if args[0] in known or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         raise UsageError(f"unknown verb {args[0]!r}", hint=self._meant(ctx, args[0], known))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Whole sentences: click would cut them off."""
+        verbs = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, verb.get_short_help_str(200)) for name, verb in verbs.items() if verb])
 
     def _meant(self, ctx: click.Context, word: str, known: list[str]) -> str:
         if "check" in known and Path(word).is_file():
