@@ -115,7 +115,7 @@ dist: $(DIST)/.ready
 	rm -rf dist
 	$(DIST)/bin/python tools/dist.py dist
 
-# Nothing but what builds: no framework.
+# Only what the build needs: no framework.
 $(DIST)/.ready: constraints-dist.txt
 	$(PYTHON) -m venv $(DIST)
 	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-dist.txt

@@ -1,5 +1,5 @@
-"""For `make docs`. The order of the pages is that of docs/index.md. Texts that lie elsewhere, where the package or a reader of the
-source finds them, become pages of the site too."""
+"""For `make docs`. The order of the pages, and their groups, are those of docs/index.md. Texts that lie elsewhere, where the package or a
+reader of the source finds them, become pages of the site too."""
 
 from __future__ import annotations
 
@@ -20,19 +20,36 @@ _ELSEWHERE = {
 }
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _LINK = re.compile(r"\]\((?:\.\./)*(" + "|".join(map(re.escape, _ELSEWHERE)) + r")(?=[)#])")
+_HEADING = re.compile(r"^# (.+) \((TW\d+)\)$", re.MULTILINE)
 _PAGE = re.compile(r"\[([^\]]+)\]\(([\w/-]+\.md)\)")
 
 
 def on_config(config: Any) -> Any:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     nav: list[dict[str, Any]] = [{"Home": "index.md"}]
-    for section in re.split(r"^## ", index, flags=re.MULTILINE)[1:]:
-        pages = [{title: page} for title, page in _PAGE.findall(section)]
-        nav.append({section.partition("\n")[0]: pages})
-    codes = [{Path(page).stem: page} for page in _ELSEWHERE.values() if "/codes/" in page]
+    for title, section in _split(index, "## "):
+        groups = [{name: _pages(group)} for name, group in _split(section, "### ")]
+        nav.append({title: groups or _pages(section)})
+    codes = [{_name_of(source): page} for source, page in _ELSEWHERE.items() if "/codes/" in page]
     nav.append({"Codes": codes})
     config["nav"] = nav
     return config
+
+
+def _split(text: str, heading: str) -> list[tuple[str, str]]:
+    """The parts of a text below headings of one level, with their titles."""
+    parts = re.split(rf"^{heading}", text, flags=re.MULTILINE)[1:]
+    return [(title, rest) for title, _, rest in (part.partition("\n") for part in parts)]
+
+
+def _pages(text: str) -> list[dict[str, Any]]:
+    return [{title: page} for title, page in _PAGE.findall(text)]
+
+
+def _name_of(source: str) -> str:
+    """`TW105 unseeded-keras`, from the heading `# unseeded-keras (TW105)`."""
+    heading = _HEADING.search((ROOT / source).read_text(encoding="utf-8"))
+    return f"{heading[2]} {heading[1]}" if heading else Path(source).stem
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(eq=False)
@@ -25,6 +30,16 @@ class TwinrunError(Exception):
 
 class UsageError(TwinrunError):
     """An option, argument or setting that is unknown or has an invalid value."""
+
+    @classmethod
+    def unknown(cls, what: str, given: str, known: Iterable[str]) -> Self:
+        """`given` is none of the known names: with the one that was probably meant, and all of them."""
+        from difflib import get_close_matches
+
+        names = list(known)
+        near = get_close_matches(given, names, n=1)
+        meant = f"did you mean {near[0]}? Choose from" if near else "choose from"
+        return cls(f"unknown {what} {given!r}", hint=f"{meant} {', '.join(names)}")
 
 
 class ProgramNotFound(TwinrunError):

@@ -255,7 +255,7 @@ def seconds(name: str, value: Any) -> float:
     """`90`, `90s`, `5m`, `1h`."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", str(value).strip())
     if not match or float(match[1]) <= 0:
-        raise UsageError(f"invalid {name}: {value!r} is not a time", hint="write 90, 90s, 5m or 1h")
+        raise UsageError(f"invalid value for {name}: {value!r} is not a time", hint="write 90, 90s, 5m or 1h")
     return min(float(match[1]) * _SECONDS[match[2]], _LONGEST)
 
 

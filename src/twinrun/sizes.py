@@ -14,7 +14,7 @@ def parse_size(name: str, value: Any) -> int:
     """`0`, `300MB`, `5GB`."""
     match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?) ?([KMGT]?)B?", str(value).strip(), re.IGNORECASE)
     if not match:
-        raise UsageError(f"invalid {name}: {value!r} is not a size", hint="write 0, 300MB or 5GB")
+        raise UsageError(f"invalid value for {name}: {value!r} is not a size", hint="write 0, 300MB or 5GB")
     return int(float(match[1]) * _BYTES[match[2].upper()])
 
 

@@ -83,6 +83,10 @@ def parse_json(data: bytes) -> Any:
         return _shallow(_JSON.decode(data.decode("utf-8")))
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
+    except UnicodeDecodeError:
+        raise ValueError("it is not JSON") from None
+    except json.JSONDecodeError as problem:
+        raise ValueError(f"it is not JSON (line {problem.lineno}: {problem.msg.lower()})") from None
 
 
 def read_as(path: Path, kind: type[T]) -> T:

@@ -71,3 +71,21 @@ def test_a_moved_clock_moves_every_way_of_reading_it_by_the_same(tmp_path: Path)
     words = [text.split() for text in outputs(found)]
     assert [row[:3] for row in words] == [["True"] * 3] * 2
     assert 396 < (int(words[1][3]) - int(words[0][3])) / 86_400 < 398
+
+
+@pytest.mark.parametrize("vary", ["timezone", "clock", "timezone,clock"])
+def test_a_varied_clock_that_is_only_printed_is_no_difference(tmp_path: Path, vary: str) -> None:
+    text = f"""{PLAIN}
+import datetime, time
+train(3)
+print("saved", datetime.datetime.now(), time.strftime("%H:%M"), int(time.time()))
+print(datetime.date.today(), time.ctime())
+open(time.strftime("run-%Y%m%d"), "w").write(time.strftime("%Y-%m-%d@%H:%M:%S"))
+"""
+    found = check(write(tmp_path, text), "--vary", vary).document
+    assert (found["verdict"], found["varied"]) == ("repeats", vary.split(","))
+    # A line that the date decides is still one.
+    late = check(
+        write(tmp_path, text + "print(datetime.date.today().toordinal())\n"), "--vary", "clock"
+    ).document
+    assert (late["verdict"], late["reason_kind"]) == ("undecided", "unwatched-output")

@@ -83,7 +83,7 @@ def test_no_program_at_all() -> None:
 def test_an_option_without_its_value_is_refused_with_the_help_of_its_verb() -> None:
     for words in (("check", "-m"), ("run", "-m"), ("audit", "-m"), ("check", "-m", "--")):
         assert refused(twinrun(*words)) == (
-            f"error: option '-m' requires an argument\nhint: see `twinrun {words[0]} --help`\n"
+            f"error: option -m requires an argument\nhint: see `twinrun {words[0]} --help`\n"
         )
 
 

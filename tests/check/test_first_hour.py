@@ -30,18 +30,27 @@ PROBE = "import twinrun\ntwinrun.probe('x', [1, 2])\n"
         ),
         (
             ["check", "--output-format", "xml", "train.py"],
-            "error: invalid value for '--output-format': 'xml' is not one of 'text', 'html', 'json', 'sarif', 'junit', "
+            "error: invalid value for --output-format: 'xml' is not one of 'text', 'html', 'json', 'sarif', 'junit', "
             "'github'\nhint: see `twinrun check --help`\n",
         ),
         (
             ["check", "--output-format", "jsn", "train.py"],
-            "error: invalid value for '--output-format': 'jsn' is not one of 'text', 'html', 'json', 'sarif', 'junit', "
+            "error: invalid value for --output-format: 'jsn' is not one of 'text', 'html', 'json', 'sarif', 'junit', "
             "'github'\nhint: did you mean json? See `twinrun check --help`\n",
         ),
         (
             ["env", "lock", "--format", "requirement"],
-            "error: invalid value for '--format': 'requirement' is not one of 'lock', 'requirements'\n"
+            "error: invalid value for --format: 'requirement' is not one of 'lock', 'requirements'\n"
             "hint: did you mean requirements? See `twinrun env lock --help`\n",
+        ),
+        (
+            ["check", "--vary", "hashsed", "train.py"],
+            "error: unknown variation 'hashsed'\nhint: did you mean hashseed? Choose from timezone, clock, fileorder, "
+            "workerfiles, hashseed, load, threads, xla, all\n",
+        ),
+        (
+            ["check", "--steps", "x", "train.py"],
+            "error: invalid value for --steps: 'x'\nhint: write a whole number\n",
         ),
         (["report"], "error: missing argument 'RESULT'\nhint: see `twinrun report --help`\n"),
     ],

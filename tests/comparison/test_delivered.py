@@ -9,13 +9,17 @@ import sqlite3
 import struct
 import time
 import zipfile
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 
 from twinrun.comparison.delivered import STDOUT, Delivery, Ignored, Mismatch, compare, still_there
-from twinrun.comparison.shown import TICK, Run, only_shows, visible_lines
+from twinrun.comparison.shown import AHEAD, TICK, Run, only_shows, visible_lines
+from twinrun.comparison.wall_clock import Varied
 from twinrun.errors import UsageError
 from twinrun.frameworks.keras import Keras
 from twinrun.recording.printed import FILE, Printed
@@ -92,6 +96,23 @@ RESULTS = [
 def test_a_small_process_number_is_one_only_where_the_line_says_so() -> None:
     run = Run(12, NOW, NOW + 8)
     assert run.hide("best epoch 12") == "best epoch 12" and run.hide("process 12") == "process <process>"
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["%H:%M:%S", "%Y-%m-%d@%H:%M", "%d.%m.%Y", "run-%Y%m%d", "%Y-%m-%dT%H:%M:%S.25", "%a %b %e %H:%M:%S %Y"],
+)
+def test_what_a_varied_clock_shows_is_a_time_or_a_date(form: str) -> None:
+    """In the twin whose clock is another, and in the one that is compared with it."""
+    tokyo = ZoneInfo("Asia/Tokyo")
+    moment = datetime.fromtimestamp(NOW + 3 + AHEAD, tokyo)
+    plain = datetime.fromtimestamp(NOW + 4, timezone.utc)
+    one = replace(A, varied=Varied("UTC"))
+    other = replace(B, varied=Varied("Asia/Tokyo", AHEAD))
+    assert one.hide(plain.strftime(form)) == other.hide(moment.strftime(form))
+    assert A.hide(moment.strftime(form)) == moment.strftime(form)
+    # Another day is a result, and so is a number that is no day of the run.
+    assert other.hide("2027-03-14 loss 0.5 at 20260101") == "2027-03-14 loss 0.5 at 20260101"
 
 
 @pytest.mark.parametrize(("a", "b"), RESULTS)

@@ -60,6 +60,24 @@ def test_what_is_seeded_or_no_shuffle_of_a_dataset_is_left_alone(line: str) -> N
     assert propose("TW201", "train.py", 5, f"{head}{line}\n") is None
 
 
+FIT = """
+    import random
+
+    import keras
+
+    random.seed(3)
+    model.fit(x, y, epochs=2)
+"""
+
+
+def test_a_fit_that_shuffles_is_seeded_with_the_program() -> None:
+    seeded = "keras.utils.set_random_seed(3)"
+    lines = fixed("TW201", FIT, "model.fit", safe=True)
+    assert lines == program(FIT).replace("import keras\n", f"import keras\n\n{seeded}\n")
+    # In a module that is imported nothing is known of the program's seeds.
+    assert propose("TW201", "loop.py", 2, "def train(model, x):\n    model.fit(x)\n") is None
+
+
 CHAIN = """
     import tensorflow as tf
 

@@ -3,6 +3,7 @@ variables, then [tool.twinrun] in the nearest pyproject.toml."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from twinrun import untrusted
@@ -20,11 +22,15 @@ from twinrun.launch.program import Program
 from twinrun.settings import OPTIONS, Option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+_QUOTED_OPTION = re.compile(r"'(--?\w[\w-]*)'")
 WHICH_PROGRAM = "twinrun check train.py --epochs 2, or twinrun check -m package.train"
 
 
 class Verbs(click.Group):
     """A group whose unknown verbs are answered with the nearest known one."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **{"subcommand_metavar": "VERB [ARGS]...", **settings})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
@@ -39,6 +45,12 @@ class Verbs(click.Group):
         if args[0] in known or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         raise UsageError(f"unknown verb {args[0]!r}", hint=self._meant(ctx, args[0], known))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Whole sentences: click would cut them off."""
+        verbs = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, verb.get_short_help_str(200)) for name, verb in verbs.items() if verb])
 
     def _meant(self, ctx: click.Context, word: str, known: list[str]) -> str:
         if "check" in known and Path(word).is_file():
@@ -66,7 +78,7 @@ class OneOf(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
 
 def refused(problem: click.ClickException) -> str:
     """What click refuses, in the form of all our errors."""
-    message = problem.format_message().rstrip(".")
+    message = _QUOTED_OPTION.sub(r"\1", problem.format_message().rstrip("."))
     return message[:1].lower() + message[1:]
 
 
@@ -166,9 +178,10 @@ def configuration(verb: str, params: Sequence[click.Parameter]) -> dict[str, Any
         if spelled in known:
             found[str(known[spelled].name)] = _as_written(value, known[spelled])
         elif key in own or not _known_elsewhere(spelled, value):
+            near = get_close_matches(spelled, known, n=1)
             raise UsageError(
                 f"unknown option {key!r} in [tool.twinrun] of pyproject.toml",
-                hint=f"see twinrun {verb} --help",
+                hint=did_you_mean(near, f"twinrun {verb} --help"),
             )
     return {name: value for name, value in found.items() if value is not None}
 
@@ -220,10 +233,20 @@ def _option(name: str, option: Option) -> Decorator:
         required=option.required,
         default=option.default,
         show_default=option.default is not None,
-        callback=lambda _, __, value: option.parse(word, value),
+        callback=lambda context, param, value: option.parse(_as_given(context, param, word), value),
         shell_complete=_completion(name, option),
         **common,
     )
+
+
+def _as_given(context: click.Context, param: click.Parameter, word: str) -> str:
+    """An option by the name under which its value was given, for errors."""
+    given = context.get_parameter_source(param.name or "")
+    if given is ParameterSource.COMMANDLINE:
+        return f"--{word}"
+    if given is ParameterSource.ENVIRONMENT:
+        return str(param.envvar)
+    return f"{word} in pyproject.toml" if given is ParameterSource.DEFAULT_MAP else word
 
 
 def _completion(name: str, option: Option) -> Callable[..., list[CompletionItem]] | None:

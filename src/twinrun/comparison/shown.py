@@ -5,12 +5,13 @@ and generated names are frozen, and must look like what it is."""
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Literal
+
+from twinrun.comparison.wall_clock import Varied, WallClock
 
 # A clock that is frozen everywhere begins here, and is a tick later at every reading.
 FROZEN_TIME, TICK = 1_600_000_000.0, 1.37
@@ -92,6 +93,7 @@ class Run:
     began: float
     ended: float
     relatives: frozenset[int] = frozenset()  # the processes that started it, and those it started
+    varied: Varied | None = None  # what a variation changed of its clock
 
     def hide(self, line: str) -> str:
         """The line with what is known to show this very run replaced."""
@@ -99,7 +101,8 @@ class Run:
         line = _UUID.sub("<uuid>", line)
         line = _PORT.sub(r"\1:<port>", line)
         line = _TIME_OF_DAY.sub(self._time_of_day, line)
-        line = _HOUR.sub(lambda found: "<time>" if found[0] in self._minutes else found[0], line)
+        line = _HOUR.sub(lambda found: "<time>" if found[0] in self._clock.minutes else found[0], line)
+        line = self._clock.hide_dates(line)
         processes = self._processes if _ABOUT_PROCESSES.search(line) else self._large_processes
         line = _NUMBER.sub(lambda found: self._number(found[0], processes), line)
         return _PROCESSES.sub("<process>", line)  # of a pool, one worker may have done it all
@@ -112,13 +115,13 @@ class Run:
         if _MOMENT.fullmatch(text):
             whole = text.partition(".")[0]
             seconds = float(text) / 10 ** (len(whole) - 10)
-            if self.began - 2 <= seconds <= self.ended + 2:
+            if self._clock.shows(seconds):
                 return "<time>"
         return text
 
     def _time_of_day(self, found: re.Match[str]) -> str:
         shown = ":".join(group for group in found.groups() if group)
-        return "<time>" if shown in self._seconds else found[0]
+        return "<time>" if shown in self._clock.seconds else found[0]
 
     @cached_property
     def ahead(self) -> Run:
@@ -135,15 +138,8 @@ class Run:
         return frozenset(text for text in self._processes if int(text) >= _SMALLEST)
 
     @cached_property
-    def _seconds(self) -> frozenset[str]:
-        """Every time of day of the run, to the second, as the clock on the wall shows it and in UTC."""
-        moments = range(int(self.began) - 1, min(int(self.ended) + 2, int(self.began) + 86_400))
-        kinds = (time.localtime, time.gmtime)
-        return frozenset(time.strftime("%H:%M:%S", kind(moment)) for moment in moments for kind in kinds)
-
-    @cached_property
-    def _minutes(self) -> frozenset[str]:
-        return frozenset(text[:5] for text in self._seconds)
+    def _clock(self) -> WallClock:
+        return WallClock(self.began, self.ended, self.varied)
 
 
 FROZEN = Run(

@@ -30,6 +30,7 @@ from twinrun.result import (
     Reason,
     Verdict,
 )
+from twinrun.sources.clock import varied_clock
 
 _SHOWN = 20  # differences that the result holds
 _LONGEST = 200
@@ -208,7 +209,13 @@ def delivery(recording: Path, facts: Facts, files: Changes) -> Delivery:
 
     manifest = read_manifest(recording)
     relatives = frozenset({facts.parent, *facts.children, *numbers_of_children(recording)})
-    run = Run(facts.process, manifest.started, manifest.ended or manifest.started, relatives)
+    run = Run(
+        facts.process,
+        manifest.started,
+        manifest.ended or manifest.started,
+        relatives,
+        varied_clock(manifest.varied),
+    )
     return Delivery(run, recording / OUTPUT, files, is_progress)
 
 

@@ -53,7 +53,7 @@ def parse_vary(text: str | None) -> tuple[Vary, ...]:
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in known and names != ("all",):
-            raise UsageError(f"unknown variation {name!r}", hint=f"choose from {', '.join(known)}, all")
+            raise UsageError.unknown("variation", name, [*known, "all"])
     return tuple(Vary(name) for name in (known if names == ("all",) else names))
 
 

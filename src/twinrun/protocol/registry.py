@@ -79,8 +79,7 @@ def source(name: str) -> Source:
     for each in sources():
         if each.name == name:
             return each
-    names = ", ".join(each.name for each in sources())
-    raise UsageError(f"unknown source {name!r}", hint=f"the sources are {names}")
+    raise UsageError.unknown("source", name, [each.name for each in sources()])
 
 
 def controls() -> tuple[Control, ...]:

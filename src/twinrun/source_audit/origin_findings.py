@@ -112,7 +112,7 @@ _MESSAGES = {
     "TW205": "{what} draws from a stream that several workers share",
     "TW205 completion": "{what} returns results in completion order",
     "TW205 queue": "{what} fills a queue from several threads, in no fixed order",
-    "TW301": "iterating over the set {what} gives a different order in every process",
+    "TW301": "{what} gives the elements of a set in a different order in every process",
     "TW301 hash": "{what} gives a different value in every process",
     "TW302": "{what} lists files in an order that the file system chooses",
     "TW303": "{what} reads the clock",

@@ -6,11 +6,12 @@ from __future__ import annotations
 import datetime
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from twinrun.comparison.shown import AHEAD, FROZEN_TIME, TICK
+from twinrun.comparison.wall_clock import Varied
 from twinrun.protocol import (
     Event,
     Evidence,
@@ -134,6 +135,13 @@ def _points() -> Iterator[Point]:
     yield Point("time:strftime", _function("strftime", "date", _text, required=1), reason)
     for name, answer in (("datetime.now", _datetime), ("datetime.utcnow", _utc), ("date.today", _datetime)):
         yield Point(f"datetime:{name}", _method(name, answer), "reads of the date")
+
+
+def varied_clock(settings: Mapping[str, str]) -> Varied | None:
+    """What the settings of a twin, by variation, changed of its clock; None where no variation has to do with clocks."""
+    if not {"timezone", NAME} & settings.keys():
+        return None
+    return Varied(settings.get("timezone", ""), AHEAD if settings.get(NAME) == "moved" else 0.0)
 
 
 def _timezone(number: int) -> Setting:

@@ -83,7 +83,7 @@ class Device(Source):
 def _at_op(suspect: Suspect, parting: Parting, evidence: Evidence) -> Suspect:
     left, right = parting.ops
     layer = f" of layer {left.layer}" if left.layer else ""
-    role = f", the gradient of {left.forward}" if left.gradient and left.forward else ""
+    role = f", the gradient of {left.forward}," if left.gradient and left.forward else ""
     one, other = evidence.devices
     what = f"{left.op}{layer}{role} is the first op whose results on {one} and {other} do not agree {_closely(evidence)}"
     if not parting.same:

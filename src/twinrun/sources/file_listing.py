@@ -52,7 +52,12 @@ def ordered(
 ) -> list[Any]:
     """What the program gets of a listing, recorded. `path`: the folder, where the listing has all that is there."""
     if _is_reversed(session):
-        items = sorted(items, key=name, reverse=True)
+        listed = items
+        items = sorted(listed, key=name, reverse=True)
+        if (
+            items == listed
+        ):  # a file system may list the last name first: reversed is not what the other twin has
+            items.reverse()
     if session.log.frozen(NAME, "list", who) is not None:
         items = sorted(items, key=name)
     names = [name(item) for item in items]

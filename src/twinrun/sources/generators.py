@@ -101,5 +101,6 @@ def _message(event: Event) -> str:
     if known is not None:
         return known.problem
     if is_direct(event):
-        return f"a random generator is made without a seed: {event.call}"
+        what = "a random generator is made without a seed"
+        return f"{OF_NUMPY} is made without a seed" if event.call == OF_NUMPY else f"{what}: {event.call}"
     return f"{library(event)} makes a random generator without a seed"

@@ -160,7 +160,7 @@ class Ops(Source):
         if culprit is None:
             return None
         layer = f" of layer {culprit.layer}" if culprit.layer else ""
-        role = f", the gradient of {culprit.forward}" if culprit.gradient and culprit.forward else ""
+        role = f", the gradient of {culprit.forward}," if culprit.gradient and culprit.forward else ""
         where = "the input pipeline" if pipeline else "the step"
         notes = [f"{culprit.op} is the first op whose inputs match bit for bit and whose output does not"]
         first = evidence.first

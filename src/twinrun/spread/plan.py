@@ -35,7 +35,7 @@ def parse_sources(text: str | None) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))
     for name in names:
         if name not in source_names():
-            raise UsageError(f"unknown source {name!r}", hint=f"choose from {', '.join(source_names())}")
+            raise UsageError.unknown("source", name, source_names())
     return names
 
 

@@ -44,7 +44,7 @@ FIXERS: dict[str, tuple[Fixer, ...]] = {
     "TW105": (seeding.keras_random, given_seeds.layer),
     "TW106": (seeding.moved_up,),
     "TW108": (clock_and_entropy.constant, clock_and_entropy.drawn),
-    "TW201": (given_seeds.shuffle,),
+    "TW201": (given_seeds.shuffle, seeding.shuffle_of_fit),
     "TW202": (determinism.in_order,),
     "TW203": (parallel_map.stateless, parallel_map.one_at_a_time),
     "TW204": (host_random.in_map, host_random.in_generator, parallel_map.one_at_a_time),

@@ -91,6 +91,12 @@ def tensorflow_random(module: Module, line: int, *, anyway: bool = False) -> Dra
     return Draft(changes, note, safe=True)
 
 
+def shuffle_of_fit(module: Module, line: int) -> Draft:
+    """Keras' `fit` takes no seed for the order of its data: it follows TensorFlow's."""
+    require(any(called_name(call) == "fit" for call in module.calls_at(line)))
+    return tensorflow_random(module, line)
+
+
 def _spelled(module: Module, function: str, new_import: str | None) -> Spelling | None:
     if new_import is None:
         return module.spelled(function)
