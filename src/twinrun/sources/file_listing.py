@@ -54,9 +54,7 @@ def ordered(
     if _is_reversed(session):
         listed = items
         items = sorted(listed, key=name, reverse=True)
-        if (
-            items == listed
-        ):  # a file system may list the last name first: reversed is not what the other twin has
+        if items == listed:  # a file system may list the last name first, as the other twin then has it
             items.reverse()
     if session.log.frozen(NAME, "list", who) is not None:
         items = sorted(items, key=name)
