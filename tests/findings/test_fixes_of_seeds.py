@@ -493,3 +493,79 @@ def test_a_graph_gets_the_seed_of_its_own(source: str, at: str, added: str) -> N
 def test_what_is_drawn_beside_a_graph_gets_the_usual_seed() -> None:
     source = GRAPH_OF_ITS_OWN.replace("tf.random.set_seed(7)", "x = tf.random.normal([3])")
     assert "tf.keras.utils.set_random_seed(42)" in fixed("TW104", source, "normal")
+
+
+# a seed that nobody gives
+
+
+ENVIRONMENT = """
+    import numpy as np
+
+    class World:
+        def __init__(self, size=5, seed=None):
+            self.size, self.seed = size, seed
+            self.seed = seed
+            self.rng = np.random.default_rng(seed)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "seeded"),
+    [
+        ("env = World()", "env = World(seed=42)"),
+        ("env = World(3)", "env = World(3, seed=42)"),
+        ("env = World(seed=None)", "env = World(seed=42)"),
+        ("train, test = World(), World(9)", "train, test = World(seed=42), World(9, seed=43)"),
+        ("train, test = World(), World(seed=7)", "train, test = World(seed=42), World(seed=7)"),
+    ],
+)
+def test_an_object_that_is_given_no_seed_gets_one(made: str, seeded: str) -> None:
+    text = program(ENVIRONMENT) + f"\n{made}\n"
+    assert fixed("TW103", text, "default_rng", safe=True) == text.replace(made, seeded)
+
+
+def test_a_seed_is_followed_through_an_attribute() -> None:
+    through = program(ENVIRONMENT).replace("default_rng(seed)", "default_rng(self.seed)")
+    text = through.replace("self.size, self.seed = size, seed", "self.size = size") + "\nenv = World()\n"
+    assert fixed("TW103", text, "default_rng") == text.replace("World()", "World(seed=42)")
+
+
+def test_a_seed_of_the_command_line_is_for_whoever_runs_it_to_give() -> None:
+    head = "import argparse\nimport numpy as np\n\nparser = argparse.ArgumentParser()\n"
+    tail = (
+        '\nparser.add_argument("--seed", type=int)\nargs = parser.parse_args()\nenv = World(seed=args.seed)\n'
+    )
+    text = head + program(ENVIRONMENT).replace("import numpy as np\n", "") + tail
+    assert proposed("TW103", text, "default_rng") is None
+
+
+def test_a_module_that_makes_no_object_itself_gets_a_default() -> None:
+    text = program(ENVIRONMENT)
+    assert fixed("TW103", text, "default_rng", safe=False) == text.replace("seed=None", "seed=42")
+
+
+def test_objects_that_are_made_in_a_loop_would_all_draw_the_same() -> None:
+    text = program(ENVIRONMENT) + "\nfor episode in range(3):\n    env = World()\n"
+    fix = propose("TW103", "train.py", 7, text)
+    assert fix is not None and not fix.safe and "better make it once" in fix.note
+
+
+def test_a_constant_that_is_none_becomes_a_number() -> None:
+    text = "import numpy as np\n\nSEED = None\nrng = np.random.default_rng(SEED)\n"
+    assert fixed("TW103", text, "default_rng") == text.replace("None", "42")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def make(seed):\n    return np.random.default_rng(seed)\n\nrng = make(None)\n",
+        "def make(seed=None):\n    seed = look_up() or seed\n    return np.random.default_rng(seed)\n\nrng = make()\n",
+        "rng = np.random.default_rng(config.seed)\n",
+        "parser.add_argument('--seed')\nrng = np.random.default_rng(parser.parse_args().seed)\n",
+        "rng = np.random.default_rng(int(text))\n",
+    ],
+)
+def test_a_seed_that_comes_from_elsewhere_is_left_alone(source: str) -> None:
+    text = f"import numpy as np\n\n{source}"
+    line = next(number for number, each in enumerate(text.splitlines(), 1) if "default_rng" in each)
+    assert propose("TW103", "train.py", line, text) is None

@@ -18,6 +18,7 @@ from twinrun.findings.fixes import (
     host_random,
     made_once,
     parallel_map,
+    passed_seeds,
     seeding,
     sorting,
 )
@@ -36,6 +37,7 @@ FIXERS: dict[str, tuple[Fixer, ...]] = {
     "TW103": (
         made_once.generator_made_once,
         given_seeds.generator,
+        passed_seeds.given_where_missing,
         given_seeds.made_with_seed,
         given_seeds.seeded_transform,
         environments.seeded_environment,
