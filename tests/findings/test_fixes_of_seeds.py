@@ -550,6 +550,13 @@ def test_objects_that_are_made_in_a_loop_would_all_draw_the_same() -> None:
     assert fix is not None and not fix.safe and "better make it once" in fix.note
 
 
+def test_a_field_of_the_settings_that_is_none_becomes_a_number() -> None:
+    head = "import numpy as np\nfrom dataclasses import dataclass\n\n"
+    text = f"{head}@dataclass\nclass Settings:\n    rate: float = 0.1\n    seed: int | None = None\n\n"
+    text += "settings = Settings()\nrng = np.random.default_rng(settings.seed)\n"
+    assert fixed("TW103", text, "default_rng", safe=True) == text.replace("= None", "= 42")
+
+
 def test_a_constant_that_is_none_becomes_a_number() -> None:
     text = "import numpy as np\n\nSEED = None\nrng = np.random.default_rng(SEED)\n"
     assert fixed("TW103", text, "default_rng") == text.replace("None", "42")

@@ -34,11 +34,24 @@ def _traced(module: Module, given: Any, most: int = _MOST_STEPS) -> Draft:
             require(all(not module.inside(each, function) for each in module.assigned_to(given)))
             return _passed(module, function, parameter, most)
     assigned = module.assigned_to(given)
+    if isinstance(given, cst.Attribute) and not assigned:
+        assigned = _defaults_of_field(module, given.attr.value)
     require(len(assigned) == 1)
     if is_name(assigned[0], "None"):
         seed = edit.replace(assigned[0], module.seed(assigned[0]))
         return Draft((seed,), "give the generator a seed", safe=True)
     return _traced(module, assigned[0], most - 1)
+
+
+def _defaults_of_field(module: Module, name: str) -> list[cst.BaseExpression]:
+    """`seed: int | None = None` in the body of a class, such as a dataclass."""
+    return [
+        node.value
+        for node in module.find(cst.AnnAssign)
+        if node.value is not None
+        and is_name(node.target, name)
+        and isinstance(module.owner(module.parent[node]), cst.ClassDef)
+    ]
 
 
 def _parameter(function: cst.FunctionDef, name: str) -> cst.Param | None:
